@@ -1,0 +1,198 @@
+// Package redistest gives tests a Redis: the embedded miniredis, or a real
+// redis-server that it starts, kills and restarts. Whatever a test did, it ends
+// with the audit: no job lost and none doubled.
+package redistest
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/bide-go/bide/scripts"
+)
+
+// Server is one Redis for one test.
+type Server struct {
+	Addr string
+	// Mini is the embedded server, nil for a real one.
+	Mini *miniredis.Miniredis
+
+	t    testing.TB
+	dir  string
+	args []string
+	cmd  *exec.Cmd
+}
+
+// Each runs test on the embedded and on a real Redis.
+func Each(t *testing.T, test func(t *testing.T, s *Server)) {
+	t.Helper()
+	t.Run("miniredis", func(t *testing.T) { t.Parallel(); test(t, NewMini(t)) })
+	t.Run("redis", func(t *testing.T) { t.Parallel(); test(t, NewReal(t)) })
+}
+
+// NewMini starts an embedded Redis.
+func NewMini(t testing.TB) *Server {
+	t.Helper()
+	m := miniredis.RunT(t)
+	s := &Server{Addr: m.Addr(), Mini: m, t: t}
+	t.Cleanup(s.audit)
+	return s
+}
+
+// NewReal starts a redis-server without persistence, or with what args say. A
+// machine that has none skips the test and says so, unless BIDE_NEED_REDIS is set.
+func NewReal(t testing.TB, args ...string) *Server {
+	t.Helper()
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		if os.Getenv("BIDE_NEED_REDIS") != "" {
+			t.Fatal("redis-server is not installed and BIDE_NEED_REDIS is set")
+		}
+		t.Skip("left out: redis-server is not installed (apt-get install redis-server)")
+	}
+	if len(args) == 0 {
+		args = []string{"--save", "", "--appendonly", "no"}
+	}
+	s := &Server{t: t, dir: t.TempDir(), args: args}
+	s.Addr = fmt.Sprintf("127.0.0.1:%d", FreePort(t))
+	s.start()
+	t.Cleanup(func() {
+		s.audit()
+		s.Kill()
+	})
+	return s
+}
+
+// FreePort returns a TCP port that nobody listened on a moment ago.
+func FreePort(t testing.TB) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+func (s *Server) start() {
+	s.t.Helper()
+	_, port, _ := net.SplitHostPort(s.Addr)
+	args := append([]string{
+		"--port", port, "--bind", "127.0.0.1", "--dir", s.dir, "--daemonize", "no",
+		"--logfile", filepath.Join(s.dir, "redis.log"), "--loglevel", "warning",
+	}, s.args...)
+	s.cmd = exec.Command("redis-server", args...)
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := s.cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.WaitUp()
+}
+
+// WaitUp returns when the server answers.
+func (s *Server) WaitUp() {
+	s.t.Helper()
+	c := redis.NewClient(&redis.Options{Addr: s.Addr, MaxRetries: -1, DialTimeout: time.Second})
+	defer c.Close()
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		err := c.Ping(context.Background()).Err()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			log, _ := os.ReadFile(filepath.Join(s.dir, "redis.log"))
+			s.t.Fatalf("redis-server does not answer: %v\n%s", err, log)
+		}
+		time.Sleep(5 * time.Millisecond) // nothing tells when a foreign process is ready
+	}
+}
+
+// Client returns a new client, closed at the end of the test.
+func (s *Server) Client() *redis.Client {
+	c := redis.NewClient(&redis.Options{Addr: s.Addr})
+	s.t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// Scripts returns the scripts of namespace "bide" on a new client.
+func (s *Server) Scripts() *scripts.Set {
+	s.t.Helper()
+	set, err := scripts.New(s.Client(), "")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return set
+}
+
+// URL is the server's redis:// address.
+func (s *Server) URL() string { return "redis://" + s.Addr + "/0" }
+
+// Kill ends a real server at once, as a crash would.
+func (s *Server) Kill() {
+	if s.cmd == nil {
+		return
+	}
+	_ = s.cmd.Process.Signal(syscall.SIGCONT)
+	_ = s.cmd.Process.Kill()
+	_ = s.cmd.Wait()
+	s.cmd = nil
+}
+
+// Restart starts a killed server again on the same address and files.
+func (s *Server) Restart() { s.t.Helper(); s.start() }
+
+// Freeze stops a real server from answering until Thaw.
+func (s *Server) Freeze() { _ = s.cmd.Process.Signal(syscall.SIGSTOP) }
+
+// Thaw undoes Freeze.
+func (s *Server) Thaw() { _ = s.cmd.Process.Signal(syscall.SIGCONT) }
+
+// Advance moves the embedded server's clock and ages its TTLs.
+func (s *Server) Advance(d time.Duration) {
+	s.t.Helper()
+	if s.Mini == nil {
+		s.t.Fatal("only the embedded Redis has a clock that can be moved")
+	}
+	ctx := context.Background()
+	now, err := s.Client().Time(ctx).Result()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.Mini.SetTime(now.Add(d))
+	s.Mini.FastForward(d)
+}
+
+// audit fails the test unless every job ever created is accounted for.
+func (s *Server) audit() {
+	if s.Mini == nil && s.cmd == nil {
+		s.t.Error("the test ended with its Redis killed: no audit")
+		return
+	}
+	c := redis.NewClient(&redis.Options{Addr: s.Addr})
+	defer c.Close()
+	set, err := scripts.New(c, "")
+	if err != nil {
+		s.t.Error(err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	sum, err := set.Audit(ctx)
+	if err != nil {
+		s.t.Errorf("audit: %v", err)
+		return
+	}
+	if sum.Gap() != 0 {
+		s.t.Errorf("audit: gap %d, want 0: %+v", sum.Gap(), sum)
+	}
+}
+

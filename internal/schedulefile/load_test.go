@@ -1,0 +1,199 @@
+package schedulefile
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bide-go/bide/scheduler"
+)
+
+// load reads texts as files named a.yaml, b.yaml and so on.
+func load(texts ...string) Result {
+	var sources []Source
+	for i, text := range texts {
+		sources = append(sources, Source{Name: string(rune('a'+i)) + ".yaml", Data: []byte(text)})
+	}
+	return Load(sources, testOptions())
+}
+
+func names(r Result) (list []string) {
+	for _, d := range r.Definitions {
+		list = append(list, d.Name)
+	}
+	return list
+}
+
+func TestDefinitions(t *testing.T) {
+	r := Load(fixture(t, "testdata/good-every-field.yaml"), testOptions())
+	raw := func(text string) json.RawMessage { return json.RawMessage(text) }
+	want := []scheduler.Definition{
+		{
+			Name: "heartbeat", Schedule: []string{"@every 30s"}, TimeZone: "UTC", Queue: "low", Job: "log",
+			Args: raw(`{"message":"still <here>"}`), Timeout: 5 * time.Second, MaxAttempts: 1,
+			File: "good-every-field.yaml", Line: 17,
+		},
+		{
+			Name: "nightly-invoices", Schedule: []string{"30 4 * * *"}, TimeZone: "Europe/Berlin", Queue: "high", Job: "invoices.close-day",
+			Args:    raw(`{"region":"eu","limit":12345678901234567890123,"since":"2026-01-01","ratio":0.10,"deep":[1,{"a":null},true]}`),
+			Timeout: time.Hour, MaxAttempts: 5, MinBackoff: 30 * time.Second, MaxBackoff: 15 * time.Minute,
+			Description: "Close the day and e-mail invoices", Owner: "billing@example.com",
+			Runbook: "https://wiki.example.com/runbooks/invoices", Labels: map[string]string{"team": "billing", "tier": "1"},
+			File: "good-every-field.yaml", Line: 9,
+		},
+		{
+			Name: "rush-hours", Schedule: []string{"0 7 * * MON-FRI", "0,30 16 * * MON-FRI"}, TimeZone: "Europe/Berlin", Queue: "high",
+			Job: "reports.traffic", Args: raw(`null`), Timeout: time.Hour, MaxAttempts: 5, MinBackoff: 30 * time.Second,
+			MaxBackoff: 15 * time.Minute, Suspend: true, Description: "off until the sensors are back",
+			File: "good-every-field.yaml", Line: 25,
+		},
+	}
+	if diff := cmp.Diff(want, r.Definitions); diff != "" {
+		t.Errorf("definitions differ (-want +got):\n%s", diff)
+	}
+}
+
+func TestAnchorsAndMergeKeys(t *testing.T) {
+	r := Load(fixture(t, "testdata/good-anchors-and-merge.yaml"), testOptions())
+	if len(r.Definitions) != 3 {
+		t.Fatalf("%d definitions; problems:\n%s", len(r.Definitions), report(r))
+	}
+	second, third := r.Definitions[1], r.Definitions[2]
+	if got, want := string(second.Args), `{"region":"us","depth":2,"extra":"yes"}`; got != want {
+		t.Errorf("args are %s, want %s: own keys win, then the earlier merged map", got, want)
+	}
+	if second.Job != "sync" || second.Timeout != time.Minute || second.Schedule[0] != "*/10 * * * *" {
+		t.Errorf("merged entry is %+v", second)
+	}
+	if got, want := third.Schedule, []string{"*/10 * * * *", "@daily"}; !slices.Equal(got, want) {
+		t.Errorf("schedule is %q, want %q", got, want)
+	}
+}
+
+func TestWhatMayBeApplied(t *testing.T) {
+	const good = "version: 1\nschedules:\n  good: {schedule: '@daily', job: x}\n"
+	tests := []struct {
+		name  string
+		files []string
+		fatal bool
+		defs  []string
+		bad   []string
+	}{
+		{"a good file", []string{good}, false, []string{"good"}, nil},
+		{"no file", nil, true, nil, nil},
+		{"an empty set", []string{"version: 1\nschedules: {}"}, false, nil, nil},
+		{"a bad entry beside a good one", []string{good + "  bad: {schedule: 'x', job: x}"}, false, []string{"good"}, []string{"bad"}},
+		{"an unknown field in an entry", []string{good + "  bad: {schedule: '@daily', job: x, jittr: 3s}"}, false, []string{"good"}, []string{"bad"}},
+		{"a name twice in a file", []string{good + "  good: {schedule: '@daily', job: y}"}, false, nil, []string{"good"}},
+		{"a name in two files", []string{good, good}, false, nil, []string{"good"}},
+		{"a key that is a number", []string{good + "  7: {schedule: '@daily', job: x}"}, false, []string{"good"}, []string{"7"}},
+		{"a syntax error", []string{good, "version: 1\nschedules: {"}, true, nil, nil},
+		{"an empty file", []string{good, ""}, true, nil, nil},
+		{"another version", []string{"version: 2\nschedules: {}", good}, true, nil, nil},
+		{"no version", []string{"schedules: {}"}, true, nil, nil},
+		{"no schedules", []string{"version: 1"}, true, nil, nil},
+		{"a misspelt field at the top level", []string{good + "default: {}"}, true, nil, nil},
+		{"a bad default that an entry uses", []string{good + "  own: {schedule: '@daily', job: x, queue: low}\ndefaults: {queue: 5}"}, false, []string{"own"}, []string{"good"}},
+		{"a misspelt default", []string{good + "defaults: {timezone: UTC}"}, false, nil, []string{"good"}},
+		{"defaults of another file", []string{good, "version: 1\ndefaults: {queue: 5}\nschedules: {}"}, false, []string{"good"}, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := load(tt.files...)
+			if r.Fatal != tt.fatal {
+				t.Errorf("fatal is %v, want %v", r.Fatal, tt.fatal)
+			}
+			if got := names(r); !slices.Equal(got, tt.defs) {
+				t.Errorf("definitions are %q, want %q", got, tt.defs)
+			}
+			if !slices.Equal(r.Bad, tt.bad) && !tt.fatal {
+				t.Errorf("bad entries are %q, want %q", r.Bad, tt.bad)
+			}
+			if t.Failed() {
+				t.Log(report(r))
+			}
+		})
+	}
+}
+
+func TestProblemsAreSortedByFileLineAndColumn(t *testing.T) {
+	bad := "version: 1\nschedules:\n  x: {job: '', schedule: 5, timeout: 1}\n  y: {owner: 1}\n"
+	r := Load([]Source{{"z.yaml", []byte(bad)}, {"a.yaml", []byte(bad)}}, Options{})
+	var got []string
+	for _, p := range r.Problems {
+		got = append(got, fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column))
+	}
+	want := strings.Fields("z.yaml:3:12 z.yaml:3:26 z.yaml:3:38 z.yaml:4:3 z.yaml:4:3 z.yaml:4:14 " +
+		"a.yaml:3:3 a.yaml:3:12 a.yaml:3:26 a.yaml:3:38 a.yaml:4:3 a.yaml:4:3 a.yaml:4:3 a.yaml:4:14")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("order differs (-want +got):\n%s", diff)
+	}
+}
+
+func TestPaths(t *testing.T) {
+	r := load(`
+version: 1
+defaults: {timeout: 5}
+schedules:
+  a:
+    job: log
+    schedule: ["x"]
+    retry: {maxAttempts: 0}
+    args: {message: x, lvl: [1]}
+`)
+	var got []string
+	for _, p := range r.Problems {
+		got = append(got, p.Code+" "+p.Path)
+	}
+	want := []string{
+		"E004 defaults.timeout", "E011 schedules.a.schedule[0]", "E008 schedules.a.retry.maxAttempts", "E006 schedules.a.args.lvl",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("paths differ (-want +got):\n%s", diff)
+	}
+}
+
+func TestLargeFilesAndArgs(t *testing.T) {
+	comment := strings.Repeat("#", maxFile)
+	r := load("version: 1\nschedules: {}\n" + comment)
+	if len(r.Problems) != 1 || r.Problems[0].Code != "E023" || !strings.Contains(r.Problems[0].Message, "1048576") || !r.Fatal {
+		t.Errorf("a file above 1 MiB: %s", report(r))
+	}
+
+	long := strings.Repeat("x", 600_000)
+	r = load("version: 1\nschedules:\n  a: {job: x, schedule: '@daily', args: [&a " + long + ", *a]}\n")
+	if len(r.Problems) != 1 || r.Problems[0].Code != "E008" || !strings.Contains(r.Problems[0].Message, "1200007 bytes as JSON, 1048576 are allowed") {
+		t.Errorf("args above 1 MiB: %s", report(r))
+	}
+
+	deep := strings.Repeat("[", maxDepth+1) + strings.Repeat("]", maxDepth+1)
+	r = load("version: 1\nschedules:\n  a: {job: x, schedule: '@daily', args: " + deep + "}\n")
+	if len(r.Problems) != 1 || r.Problems[0].Code != "E023" {
+		t.Errorf("deep args: %s", report(r))
+	}
+}
+
+func TestAFileCannotFloodTheReport(t *testing.T) {
+	r := load("version: 1\nschedules:\n  a: {" + strings.Repeat("a, ", 5000) + "}\n")
+	if len(r.Problems) != maxProblems || !slices.Equal(r.Bad, []string{"a"}) {
+		t.Errorf("%d problems, bad %q", len(r.Problems), r.Bad)
+	}
+}
+
+func TestWithoutOptions(t *testing.T) {
+	r := Load(fixture(t, "testdata/good-with-warnings.yaml"), Options{})
+	for _, p := range r.Problems {
+		if p.Code == "W104" {
+			t.Errorf("W104 without a time: %+v", p)
+		}
+	}
+	r = Load([]Source{{"a", []byte("version: 1\nschedules: {a: {job: http, schedule: '@daily'}}")}}, Options{})
+	if r.Errors() != 0 || len(r.Definitions) != 1 {
+		t.Errorf("without knowing handlers: %s", report(r))
+	}
+}

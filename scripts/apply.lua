@@ -1,0 +1,95 @@
+-- apply: change the set of schedules from one revision to the next, or not at all.
+-- A planned tick whose instant has come is claimed and stays.
+-- include: clock head run reject finish event
+-- KEYS  1 routing
+-- ARGV  1 the revision this is a change of, '' for none   2 who applies
+--       then per schedule: 'add', name, definition, suspended ('1' | '')
+--                        | 'retime', name, definition, suspended: planned anew from now
+--                        | 'rewrite', name, definition, n, n times: id, queue, tail: the same ticks, other jobs
+--                        | 'remove', name
+-- Reply {'ok', revision, who applied before, when} | {'moved', revision or ''}
+local meta = redis.call('HMGET', K.meta, 'revision', 'appliedBy', 'appliedAt')
+if (meta[1] or '') ~= ARGV[1] then return { 'moved', meta[1] or '' } end
+can_finish()
+redis.call('HLEN', K.schedules)
+redis.call('ZCARD', K.delayed)
+
+local names, at = {}, 3
+while at <= #ARGV do
+  names[#names + 1] = ARGV[at + 1]
+  if ARGV[at] == 'rewrite' then
+    at = at + 4 + 3 * ARGV[at + 3]
+  else
+    at = at + (ARGV[at] == 'remove' and 2 or 4)
+  end
+end
+for _, name in ipairs(names) do
+  redis.call('HLEN', K.schedule .. name)
+  redis.call('ZCARD', K.planned .. name)
+end
+
+-- unplan takes back the planned ticks of a schedule whose instant has not come.
+local function unplan(name)
+  local gone = {}
+  for _, id in ipairs(redis.call('ZRANGE', K.planned .. name, 0, -1)) do
+    local h = read_head(id)
+    local due = h and redis.call('ZSCORE', K.delayed, h.member)
+    if due and tonumber(due) > now then
+      redis.call('ZREM', K.delayed, h.member)
+      h.retention = ''
+      finish(id, h, 'cancelled', 'removed')
+      gone[#gone + 1] = id
+    elseif not due then
+      redis.call('ZREM', K.planned .. name, id)
+    end
+  end
+  event('cancelled', gone, 'reason', 'removed')
+end
+
+-- rewrite gives a planned tick the job of the new definition.
+local function rewrite(id, queue, tail)
+  local h = read_head(id)
+  local due = h and redis.call('ZSCORE', K.delayed, h.member)
+  if not due then return end
+  redis.call('SET', K.job .. id, table.concat({ h.kind, h.arrival, h.created, h.due, h.expiry, tail }, '\t'))
+  if queue ~= h.queue then
+    redis.call('ZREM', K.delayed, h.member)
+    redis.call('ZADD', K.delayed, due, h.arrival .. ':' .. queue .. ':' .. id)
+  end
+end
+
+-- The time makes it another one even after the counter was lost with the data.
+local revision = redis.call('HINCRBY', K.meta, 'revisions', 1) .. '-' .. now
+redis.call('HSET', K.meta, 'revision', revision, 'appliedBy', ARGV[2], 'appliedAt', now)
+at = 3
+while at <= #ARGV do
+  local act, name = ARGV[at], ARGV[at + 1]
+  local key = K.schedule .. name
+  local claimed = math.max(now, tonumber(redis.call('HGET', key, 'claimed') or '0'))
+  if act == 'remove' then
+    unplan(name)
+    redis.call('HDEL', K.schedules, name)
+    redis.call('DEL', key)
+    -- Remembered for a day, so that putting it back repeats no tick.
+    redis.call('HSET', key, 'claimed', claimed)
+    redis.call('EXPIRE', key, 86400)
+    at = at + 2
+  elseif act == 'rewrite' then
+    redis.call('HSET', K.schedules, name, ARGV[at + 2])
+    redis.call('HSET', key, 'number', revision)
+    for i = at + 4, at + 3 + 3 * ARGV[at + 3], 3 do rewrite(ARGV[i], ARGV[i + 1], ARGV[i + 2]) end
+    at = at + 4 + 3 * ARGV[at + 3]
+  else
+    redis.call('HSET', K.schedules, name, ARGV[at + 2])
+    if act == 'add' then
+      redis.call('PERSIST', key)
+      redis.call('HSET', key, 'incarnation', redis.call('HINCRBY', K.meta, 'incarnations', 1), 'added', now)
+    else
+      unplan(name)
+    end
+    redis.call('HSET', key, 'number', revision, 'cursor', claimed, 'suspended', ARGV[at + 3])
+    at = at + 4
+  end
+end
+if #names > 0 then event('applied', { revision }, 'by', ARGV[2]) end
+return { 'ok', revision, meta[2] or '', meta[3] or '' }

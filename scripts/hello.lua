@@ -1,0 +1,6 @@
+-- hello: claim the namespace for a layout of keys, or learn which one it has.
+-- KEYS  1 routing
+-- ARGV  1 the caller's layout version
+-- Reply the namespace's layout version
+redis.call('HSETNX', K.meta, 'layout', ARGV[1])
+return redis.call('HGET', K.meta, 'layout')

@@ -1,0 +1,7 @@
+-- Redis' clock, read once. us: microseconds. now: the millisecond that has
+-- begun. soon: the first millisecond that is not in the past, so that a job due
+-- "in d" is never early by a fraction.
+local time = redis.call('TIME')
+local us = time[1] * 1000000 + time[2]
+local now = math.floor(us / 1000)
+local soon = math.ceil(us / 1000)

@@ -1,0 +1,96 @@
+-- A batch of jobs to create is collected first, reading only, and then written:
+-- the first write is a SET, which Redis refuses whole when its memory is full.
+local totals = redis.call('HMGET', K.counts, 'created', 'largest')
+local batch = {
+  serial = tonumber(totals[1] or '0'), largest = tonumber(totals[2] or '0'), grown = false,
+  bodies = {}, delayed = {}, expiries = {}, uniques = {}, unique_of = {}, lanes = {}, order = {}, ids = {},
+  new_queues = {}, queues = {},
+}
+redis.call('ZCARD', K.expiry)
+
+-- instant turns '+<ms>' (from now, rounded up) or '<ms>' into text of unix ms.
+local function instant(text)
+  if string.sub(text, 1, 1) ~= '+' then return text end
+  return string.format('%.0f', soon + tonumber(string.sub(text, 2)))
+end
+
+-- refuses says why no job may enter queue now, or nil: there are 1,000 queues
+-- already, or something foreign stands where its lane should.
+local function refuses(queue)
+  local why = batch.queues[queue]
+  if why ~= nil then return why or nil end
+  batch.queues[queue] = false
+  if type(redis.pcall('LLEN', K.queue .. queue)) ~= 'number' then
+    batch.queues[queue] = 'spoilt'
+  elseif redis.call('HEXISTS', K.queues, queue) == 0 then
+    if redis.call('HLEN', K.queues) + #batch.new_queues / 2 >= 1000 then
+      batch.queues[queue] = 'queues'
+    else
+      table.insert(batch.new_queues, queue)
+      table.insert(batch.new_queues, '')
+    end
+  end
+  return batch.queues[queue] or nil
+end
+
+-- add collects one job whose id is free: due now when when is '' or past, unless
+-- a tick is to keep its instant.
+local function add(id, queue, when, expiry, unique, kind, tail, keep)
+  batch.serial = batch.serial + 1
+  local due = instant(when)
+  if due ~= '' and not keep and tonumber(due) <= now then due = '' end
+  if expiry ~= '' then expiry, kind = instant(expiry), 'X' end
+  local arrival = string.format('%012x', batch.serial)
+  local member = arrival .. ':' .. queue .. ':' .. id
+  local body = table.concat({ kind, arrival, now, due, expiry, tail }, '\t')
+  if #body > batch.largest then batch.largest, batch.grown = 2 * #body, true end
+  table.insert(batch.bodies, K.job .. id)
+  table.insert(batch.bodies, body)
+  table.insert(batch.ids, id)
+  if due == '' then
+    local lane = batch.lanes[queue]
+    if not lane then
+      lane = {}
+      batch.lanes[queue] = lane
+      table.insert(batch.order, queue)
+    end
+    table.insert(lane, member)
+  else
+    table.insert(batch.delayed, due)
+    table.insert(batch.delayed, member)
+    if not batch.head or tonumber(due) < batch.head then batch.head = tonumber(due) end
+  end
+  if expiry ~= '' then
+    table.insert(batch.expiries, expiry)
+    table.insert(batch.expiries, id)
+  end
+  if unique ~= '' then
+    table.insert(batch.uniques, K.unique .. unique)
+    table.insert(batch.uniques, id)
+  end
+  return due == '' and 'waiting' or 'delayed', due == '' and tostring(now) or due
+end
+
+-- create writes the batch.
+local function create()
+  if #batch.ids == 0 then return end
+  local first = redis.call('ZRANGE', K.delayed, 0, 0, 'WITHSCORES')
+  if #batch.bodies == 2 then
+    redis.call('SET', batch.bodies[1], batch.bodies[2])
+  else
+    redis.call('MSET', unpack(batch.bodies))
+  end
+  redis.call('HINCRBY', K.counts, 'created', #batch.ids)
+  if batch.grown then redis.call('HSET', K.counts, 'largest', batch.largest) end
+  if #batch.delayed > 0 then
+    redis.call('ZADD', K.delayed, unpack(batch.delayed))
+    if not first[2] or batch.head < tonumber(first[2]) then wake(K.wake_promoter) end
+  end
+  for _, queue in ipairs(batch.order) do
+    redis.call('RPUSH', K.queue .. queue, unpack(batch.lanes[queue]))
+    wake(K.wake .. queue)
+  end
+  if #batch.expiries > 0 then redis.call('ZADD', K.expiry, unpack(batch.expiries)) end
+  if #batch.uniques > 0 then redis.call('MSET', unpack(batch.uniques)) end
+  if #batch.new_queues > 0 then redis.call('HSET', K.queues, unpack(batch.new_queues)) end
+end

@@ -1,0 +1,19 @@
+-- poll: a scheduler's heartbeat, and the applied schedules if they are not those
+-- it knows.
+-- include: clock
+-- KEYS  1 routing
+-- ARGV  1 the revision known, or ''
+-- Reply {now, revision or '' when nothing was ever applied, who applied it, when,
+--        per schedule if the revision is another one: name, definition, incarnation, number, cursor}
+local meta = redis.call('HMGET', K.meta, 'revision', 'appliedBy', 'appliedAt')
+redis.pcall('HSET', K.beats, 'scheduler', now)
+local reply = { now, meta[1] or '', meta[2] or '', meta[3] or '' }
+if not meta[1] or meta[1] == ARGV[1] then return reply end
+local all = redis.call('HGETALL', K.schedules)
+for i = 1, #all, 2 do
+  local s = redis.call('HMGET', K.schedule .. all[i], 'incarnation', 'number', 'cursor')
+  reply[#reply + 1] = all[i]
+  reply[#reply + 1] = all[i + 1]
+  for j = 1, 3 do reply[#reply + 1] = s[j] or '' end
+end
+return reply

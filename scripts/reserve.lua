@@ -1,0 +1,216 @@
+-- reserve: lease waiting jobs whose names this process handles, lane by lane: each
+-- queue first up to its quota, then up to the limit. Jobs of other names keep
+-- their place and order; only when a lane shows nothing else is a windowful of
+-- them put off through the delayed set. Expired jobs end, leftovers are dropped.
+-- include: clock head run reject finish wake unlane event
+-- KEYS  1 routing
+-- ARGV  1 token   2 lease ms   3 limit   4 queue whose wake-up call was taken, or ''   5 the call   6 number of queues n
+--       7… n times: queue, quota; then the names handled
+-- Reply {now, 'idle' | 'left' work in a lane | 'again' at once, per job: id, body, '' or '<attempts> <lost> <due>'}
+local token, lease, limit, queues = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[6])
+local handled = {}
+for i = 7 + 2 * queues, #ARGV do handled[ARGV[i]] = true end
+
+local WINDOW, DEEP, BYTES = 128, 1024, 4194304
+local budget = { jobs = limit, bytes = BYTES }
+local taken = {}   -- {member, id, body, queue}
+local again = false -- entries were cleared away and more may be behind them
+local beats = {}
+local ghosts = redis.call('HLEN', K.ghosts) > 0
+local largest = tonumber(redis.call('HGET', K.counts, 'largest') or '0')
+can_finish()
+redis.call('ZCARD', K.delayed)
+redis.call('ZCARD', K.active)
+redis.call('HLEN', K.lease)
+
+-- bodies reads the bodies of lane entries, as many as the byte budget allows and
+-- at least one. Where no body ever was large nothing has to be measured first.
+local function bodies(members)
+  local keys, count, bytes = {}, #members, 0
+  for i, member in ipairs(members) do
+    keys[i] = K.job .. (string.match(member, '^%x+:[^:]+:(.+)$') or '')
+    if largest * #members > BYTES then
+      local size = redis.pcall('STRLEN', keys[i])
+      bytes = bytes + (type(size) == 'number' and size or 0)
+      if bytes > BYTES and i > 1 then
+        count = i - 1
+        keys[i] = nil
+        break
+      end
+    end
+  end
+  return redis.call('MGET', unpack(keys)), count
+end
+
+-- judge says what to do with a lane entry: 'take', 'keep' (another's), 'drop' (a
+-- leftover), or ends it.
+local function judge(member, body)
+  local id = string.match(member, '^%x+:[^:]+:(.+)$')
+  if not id then return 'foreign' end
+  if ghosts and redis.call('HEXISTS', K.ghosts, member) == 1 then return 'ghost' end
+  if not body then return 'spoilt', id end
+  local kind, arrival, expiry, name = string.match(body, '^([PX])\t(%x+)\t%d+\t%d*\t(%d*)\t[^\t]*\t([^\t]*)\t')
+  if not kind or string.sub(member, 1, #arrival) ~= arrival then return 'spoilt', id end
+  if expiry ~= '' and now >= tonumber(expiry) and redis.call('ZSCORE', K.expiry, id) then return 'expired', id end
+  if not handled[name] then return 'keep', id, name end
+  return 'take', id, name, kind
+end
+
+-- put_off sends jobs that nobody here handles back to the delayed set without
+-- touching their due time: a second, and twice as long each time, up to a minute,
+-- where no live process handles the name.
+local function put_off(entries)
+  for _, e in ipairs(entries) do
+    local h = read_head(e.id)
+    local run = get_run(e.id, 'putoff', 'due')
+    local times = tonumber(run[1] or '0')
+    local pause = 1000
+    if not e.elsewhere then
+      pause = math.min(60000, 1000 * 2 ^ times)
+      times = times + 1
+    end
+    redis.call('ZADD', K.delayed, now + pause, e.member)
+    set_run(e.id, 'putoff', times, 'due', run[2] or (h and (h.due ~= '' and h.due or h.created)) or now)
+  end
+end
+
+-- scan walks one lane for at most want jobs and returns how many it took.
+local function scan(queue, lane, want)
+  local kept, gone, pos, orphans, mine = {}, 0, 0, 0, 0
+  while mine < want and budget.bytes > 0 do
+    local size = #kept > 0 and WINDOW or math.min(want - mine, WINDOW)
+    local members = redis.pcall('LRANGE', lane, pos, pos + size - 1)
+    if members.err or #members == 0 then break end
+    local texts, count = bodies(members)
+    for i = 1, count do
+      local member, body = members[i], texts[i]
+      local verdict, id, name, kind = judge(member, body)
+      if verdict == 'take' and (mine == want or #body > budget.bytes and #taken > 0) then
+        count = i - 1
+        if mine < want then budget.bytes = 0 end
+        break
+      elseif verdict == 'take' then
+        mine = mine + 1
+        budget.bytes = budget.bytes - #body
+        taken[#taken + 1] = { member, id, body, queue, kind }
+      elseif verdict == 'keep' then
+        kept[#kept + 1] = { member = member, id = id, name = name }
+      elseif verdict == 'ghost' then
+        drop_ghost(member)
+      elseif verdict == 'expired' then
+        finish(id, read_head(id), 'expired', 'deadline')
+        event('expired', { id }, 'reason', 'deadline')
+      elseif verdict == 'spoilt' then
+        finish_spoilt(id, 'in lane ' .. lane .. ' without a readable body')
+      else
+        reject('no job of bide: not <arrival>:<queue>:<id>', member)
+      end
+      if verdict ~= 'keep' then gone = gone + 1 end
+    end
+    pos = pos + count
+    if #kept >= WINDOW and (mine > 0 or pos >= DEEP) then break end
+    if #kept >= WINDOW then
+      -- A whole window of others' jobs: look deeper only past those that a live
+      -- process handles, since it will come for them.
+      orphans = 0
+      for _, e in ipairs(kept) do
+        if beats[e.name] == nil then
+          local beat = redis.pcall('ZSCORE', K.names, e.name)
+          beats[e.name] = type(beat) == 'string' and tonumber(beat) > now - 60000
+        end
+        e.elsewhere = beats[e.name]
+        if not e.elsewhere then orphans = orphans + 1 end
+      end
+      if orphans > 0 then break end
+    end
+  end
+
+  if mine == 0 and #kept >= WINDOW then
+    local off, stay = {}, {}
+    for _, e in ipairs(kept) do
+      if not e.elsewhere or (pos >= DEEP and #off < WINDOW) then off[#off + 1] = e else stay[#stay + 1] = e end
+    end
+    if #off > 0 then
+      redis.call('LPOP', lane, pos)
+      for i = #stay, 1, -1 do redis.call('LPUSH', lane, stay[i].member) end
+      put_off(off)
+      again = true
+      return 0
+    end
+  end
+  if gone > 0 then
+    if mine == 0 then again = true end
+    redis.call('LPOP', lane, pos)
+    for i = #kept, 1, -1 do redis.call('LPUSH', lane, kept[i].member) end
+  end
+  return mine
+end
+
+local paused = {}
+local names = {}
+for q = 1, queues do names[q] = ARGV[5 + 2 * q] end
+for q, pause in ipairs(redis.call('HMGET', K.queues, unpack(names))) do paused[q] = pause and pause ~= '' end
+
+-- Two rounds: the quotas, then whatever is left for whoever has work.
+local strict = true
+for q = 1, queues do if tonumber(ARGV[6 + 2 * q]) < limit then strict = false end end
+for round = 1, strict and 1 or 2 do
+  for q = 1, queues do
+    local quota = round == 1 and math.min(tonumber(ARGV[6 + 2 * q]), budget.jobs) or budget.jobs
+    if not paused[q] then
+      for _, lane in ipairs({ K.queue .. names[q] .. '-delayed', K.queue .. names[q] }) do
+        if quota > 0 and budget.jobs > 0 then
+          local mine = scan(names[q], lane, quota)
+          quota = quota - mine
+          budget.jobs = budget.jobs - mine
+        end
+      end
+    end
+  end
+end
+
+-- What is left behind is passed on, but only by a process that took something or
+-- was woken for it: a wake-up call nobody can use is handed to each process once.
+local me = string.match(token, '^[^:]+')
+local left = false
+for q = 1, queues do
+  local due, fresh = redis.pcall('LLEN', K.queue .. names[q] .. '-delayed'), redis.pcall('LLEN', K.queue .. names[q])
+  if not paused[q] and (type(due) == 'number' and due > 0 or type(fresh) == 'number' and fresh > 0) then
+    left = true
+    if #taken > 0 or limit == 0 then
+      wake(K.wake .. names[q])
+    elseif ARGV[4] == names[q] and not string.find(ARGV[5], me, 1, true) then
+      wake(K.wake .. names[q], ARGV[5] .. ' ' .. me)
+    end
+  end
+end
+
+local reply = { now, again and #taken == 0 and 'again' or left and 'left' or 'idle' }
+if #taken == 0 then return reply end
+
+local runs, leases, scores, expiries = {}, {}, {}, {}
+for i, t in ipairs(taken) do runs[i] = K.run .. t[2] end
+local touched = redis.call('EXISTS', unpack(runs)) > 0
+for _, t in ipairs(taken) do
+  local id, kind, info = t[2], t[5], ''
+  if touched then
+    local run = get_run(id, 'attempts', 'lost', 'due', 'back', 'putoff')
+    if run[1] or run[2] or run[3] or run[4] or run[5] then
+      info = (run[1] or '0') .. ' ' .. (run[2] or '0') .. ' ' .. (run[3] or '')
+      if kind == 'P' then kind = 'R' end
+    end
+  end
+  if kind == 'X' then expiries[#expiries + 1] = id end
+  leases[#leases + 1] = id
+  leases[#leases + 1] = token .. ' ' .. now .. ' ' .. t[4] .. ' ' .. kind
+  scores[#scores + 1] = now + lease
+  scores[#scores + 1] = id
+  reply[#reply + 1] = id
+  reply[#reply + 1] = t[3]
+  reply[#reply + 1] = info
+end
+redis.call('HSET', K.lease, unpack(leases))
+redis.call('ZADD', K.active, unpack(scores))
+-- A job that has been started cannot be too late to start any more.
+if #expiries > 0 then redis.call('ZREM', K.expiry, unpack(expiries)) end
+return reply

@@ -1,0 +1,121 @@
+package scripts
+
+import (
+	"context"
+	"errors"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/bide-go/bide/job"
+)
+
+// Turn is one round trip of a dispatcher: what has ended, and what it can take.
+// Each part is its own script and atomic by itself.
+type Turn struct {
+	Complete []Lease
+	Fail     []Verdict
+	Reserve  *ReserveArgs // nil takes nothing
+}
+
+// TurnResult holds the answer to each part, with its own error: one part may have
+// been carried out when another was not.
+type TurnResult struct {
+	Stale       []string // of Complete
+	CompleteErr error
+	Failed      []job.State // of Fail
+	FailErr     error
+	Reserved    Reserved
+	ReserveErr  error
+}
+
+// Turn sends the parts of t together.
+func (s *Set) Turn(ctx context.Context, t Turn) TurnResult {
+	var parts []part
+	add := func(name string, args []any) int {
+		parts = append(parts, part{script: s.scripts[name], args: args})
+		return len(parts) - 1
+	}
+	complete, fail, reserve := -1, -1, -1
+	if len(t.Complete) > 0 {
+		complete = add("complete", leaseArgs(make([]any, 0, 2*len(t.Complete)), t.Complete))
+	}
+	if len(t.Fail) > 0 {
+		fail = add("fail", failArgs(t.Fail))
+	}
+	if t.Reserve != nil {
+		reserve = add("reserve", t.Reserve.args())
+	}
+	s.together(ctx, parts)
+
+	var r TurnResult
+	if complete >= 0 {
+		r.CompleteErr = parts[complete].err
+		r.Stale = staleIDs(parts[complete].reply)
+	}
+	if fail >= 0 {
+		if r.FailErr = parts[fail].err; r.FailErr == nil {
+			r.Failed = outcomes(parts[fail].reply, len(t.Fail))
+		}
+	}
+	if reserve >= 0 {
+		if r.ReserveErr = parts[reserve].err; r.ReserveErr == nil {
+			r.Reserved = t.Reserve.decode(parts[reserve].reply)
+		}
+	}
+	return r
+}
+
+// part is one script of several that are sent together.
+type part struct {
+	script script
+	args   []any
+	reply  any
+	err    error
+}
+
+// together sends scripts in one round trip. Those that Redis does not know yet are
+// sent again, one by one, in order.
+func (s *Set) together(ctx context.Context, parts []part) {
+	if len(parts) == 1 {
+		parts[0].reply, parts[0].err = s.run(ctx, parts[0].script.name, parts[0].args)
+		return
+	}
+	if len(parts) == 0 {
+		return
+	}
+	cmds := make([]call, len(parts))
+	send := func() error {
+		pipe := s.rdb.Pipeline()
+		for i, p := range parts {
+			cmds[i] = s.command(ctx, p.script, true, p.args)
+			_ = pipe.Process(ctx, cmds[i]) // queues it; nothing can fail yet
+		}
+		_, err := pipe.Exec(ctx)
+		return err
+	}
+	var err error
+	if err = ctx.Err(); err != nil {
+		err = &notSent{err}
+	} else if s.heeds || ctx.Done() == nil {
+		err = send()
+	} else {
+		err = bounded(ctx, send)
+	}
+	var reply redis.Error
+	if err != nil && !errors.As(err, &reply) {
+		// The round trip as a whole broke; the answers of single commands cannot
+		// be told apart, and may still be written by a send left behind.
+		for i := range parts {
+			parts[i].err = classify(err)
+		}
+		return
+	}
+	for i := range parts {
+		err := cmds[i].Err()
+		if redis.HasErrorPrefix(err, "NOSCRIPT") {
+			parts[i].reply, parts[i].err = s.run(ctx, parts[i].script.name, parts[i].args)
+			continue
+		}
+		parts[i].reply, parts[i].err = cmds[i].Val(), classify(err)
+	}
+}

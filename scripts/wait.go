@@ -1,0 +1,79 @@
+package scripts
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Waiter listens for wake-up calls on connections of its own, since a blocked
+// connection is of no use to anybody else.
+type Waiter struct {
+	rdb  redis.UniversalClient
+	own  bool // rdb was made for this
+	keys []string
+	// prefix is cut off the key a call came from.
+	prefix string
+}
+
+// waitAtMost bounds one blocking call: a call may get lost with the process that
+// took it, and go-redis heeds no cancelled context inside one.
+const waitAtMost = time.Second
+
+// PromoterWaiter waits for a new head of the delayed set.
+func (s *Set) PromoterWaiter() *Waiter {
+	rdb, own := blocking(s.rdb)
+	return &Waiter{rdb: rdb, own: own, keys: []string{s.keys.name("wake_promoter")}}
+}
+
+// QueueWaiter waits for jobs in the queues, and for calls to this worker about a
+// job to cancel.
+func (s *Set) QueueWaiter(worker string, queues []string) *Waiter {
+	rdb, own := blocking(s.rdb)
+	w := &Waiter{rdb: rdb, own: own, prefix: s.keys.name("wake"), keys: []string{s.keys.name("wake_worker") + worker}}
+	for _, queue := range queues {
+		w.keys = append(w.keys, s.keys.name("wake")+queue)
+	}
+	return w
+}
+
+// Wait returns the next call: its queue, empty for one to this worker or to the
+// promoter, and its content. ok is false when none came within a second.
+func (w *Waiter) Wait(ctx context.Context) (queue, content string, ok bool, err error) {
+	reply, err := w.rdb.BLPop(ctx, waitAtMost, w.keys...).Result()
+	if errors.Is(err, redis.Nil) {
+		return "", "", false, nil
+	}
+	if err != nil {
+		return "", "", false, classify(err)
+	}
+	if w.prefix != "" && len(reply[0]) > len(w.prefix) && reply[0][:len(w.prefix)] == w.prefix {
+		queue = reply[0][len(w.prefix):]
+	}
+	return queue, reply[1], true, nil
+}
+
+// Close drops the connections, which ends a Wait in progress.
+func (w *Waiter) Close() {
+	if w.own {
+		_ = w.rdb.Close()
+	}
+}
+
+// blocking returns a client for the same server with a pool of its own, or the
+// client itself if it is of a kind that cannot be copied.
+func blocking(rdb redis.UniversalClient) (client redis.UniversalClient, own bool) {
+	switch c := rdb.(type) {
+	case *redis.Client:
+		o := *c.Options()
+		o.PoolSize, o.MinIdleConns, o.MaxIdleConns, o.MaxRetries = 2, 0, 2, -1
+		return redis.NewClient(&o), true
+	case *redis.ClusterClient:
+		o := *c.Options()
+		o.PoolSize, o.MinIdleConns, o.MaxIdleConns = 2, 0, 2
+		return redis.NewClusterClient(&o), true
+	}
+	return rdb, false
+}
