@@ -77,7 +77,7 @@ func (a *ReserveArgs) args() []any {
 
 func (a *ReserveArgs) decode(reply any) Reserved {
 	list := toList(reply)
-	now, status := toTime(item(list, 0)), toText(item(list, 1))
+	now, status := time.UnixMicro(toInt(item(list, 0))).UTC(), toText(item(list, 1))
 	r := Reserved{Again: status == "again", Left: status != "idle"}
 	if len(list) > 2 {
 		r.Jobs = decodeLeased(list[2:], a.Token, now, a.Lease)

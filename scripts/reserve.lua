@@ -6,7 +6,7 @@
 -- KEYS  1 routing
 -- ARGV  1 token   2 lease ms   3 limit   4 queue whose wake-up call was taken, or ''   5 the call   6 number of queues n
 --       7… n times: queue, quota; then the names handled
--- Reply {now, 'idle' | 'left' work in a lane | 'again' at once, per job: id, body, '' or '<attempts> <lost> <due>'}
+-- Reply {now in microseconds, 'idle' | 'left' work in a lane | 'again' at once, per job: id, body, '' or '<attempts> <lost> <due>'}
 local token, lease, limit, queues = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[6])
 local handled = {}
 for i = 7 + 2 * queues, #ARGV do handled[ARGV[i]] = true end
@@ -185,7 +185,7 @@ for q = 1, queues do
   end
 end
 
-local reply = { now, again and #taken == 0 and 'again' or left and 'left' or 'idle' }
+local reply = { us, again and #taken == 0 and 'again' or left and 'left' or 'idle' }
 if #taken == 0 then return reply end
 
 local runs, leases, scores, expiries = {}, {}, {}, {}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
 // Waiter listens for wake-up calls on connections of its own, since a blocked
@@ -28,18 +29,24 @@ func (s *Set) PromoterWaiter() *Waiter {
 	return &Waiter{rdb: rdb, own: own, keys: []string{s.keys.name("wake_promoter")}}
 }
 
-// QueueWaiter waits for jobs in the queues, and for calls to this worker about a
-// job to cancel.
-func (s *Set) QueueWaiter(worker string, queues []string) *Waiter {
+// QueueWaiter waits for jobs in queues.
+func (s *Set) QueueWaiter(queues []string) *Waiter {
 	rdb, own := blocking(s.rdb)
-	w := &Waiter{rdb: rdb, own: own, prefix: s.keys.name("wake"), keys: []string{s.keys.name("wake_worker") + worker}}
+	w := &Waiter{rdb: rdb, own: own, prefix: s.keys.name("wake")}
 	for _, queue := range queues {
-		w.keys = append(w.keys, s.keys.name("wake")+queue)
+		w.keys = append(w.keys, w.prefix+queue)
 	}
 	return w
 }
 
-// Wait returns the next call: its queue, empty for one to this worker or to the
+// WorkerWaiter waits for calls to one worker about a job of its that is to be
+// cancelled.
+func (s *Set) WorkerWaiter(worker string) *Waiter {
+	rdb, own := blocking(s.rdb)
+	return &Waiter{rdb: rdb, own: own, keys: []string{s.keys.name("wake_worker") + worker}}
+}
+
+// Wait returns the next call: its queue, empty for one to a worker or to the
 // promoter, and its content. ok is false when none came within a second.
 func (w *Waiter) Wait(ctx context.Context) (queue, content string, ok bool, err error) {
 	reply, err := w.rdb.BLPop(ctx, waitAtMost, w.keys...).Result()
@@ -69,11 +76,19 @@ func blocking(rdb redis.UniversalClient) (client redis.UniversalClient, own bool
 	case *redis.Client:
 		o := *c.Options()
 		o.PoolSize, o.MinIdleConns, o.MaxIdleConns, o.MaxRetries = 2, 0, 2, -1
+		o.PushNotificationProcessor, o.MaintNotificationsConfig = nil, noMaintenance()
 		return redis.NewClient(&o), true
 	case *redis.ClusterClient:
 		o := *c.Options()
 		o.PoolSize, o.MinIdleConns, o.MaxIdleConns = 2, 0, 2
+		o.PushNotificationProcessor, o.MaintNotificationsConfig = nil, noMaintenance()
 		return redis.NewClusterClient(&o), true
 	}
 	return rdb, false
+}
+
+// noMaintenance keeps a copied client from registering its push handlers a second
+// time with the original's processor.
+func noMaintenance() *maintnotifications.Config {
+	return &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 }

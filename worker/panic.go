@@ -38,6 +38,10 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
+// PanicStack is the stack as text, by which whoever runs the handler recognizes a
+// panic.
+func (e *PanicError) PanicStack() string { return string(e.Stack) }
+
 // maxFrames bounds the stack that is kept of a panic. The innermost frames tell
 // most; a runaway recursion has millions.
 const maxFrames = 64

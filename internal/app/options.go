@@ -2,10 +2,14 @@ package app
 
 import (
 	"io"
+	"net"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/rs/zerolog"
+
+	"github.com/bide-go/bide/dispatcher"
+	"github.com/bide-go/bide/scheduler"
 )
 
 // Options is everything a service needs to know. The command line fills it; no
@@ -24,6 +28,8 @@ type Options struct {
 	Files []string
 	// FilesGiven says that they were asked for and must be there.
 	FilesGiven bool
+	// Sample is a schedules file to use when there is none.
+	Sample []byte
 	// Problems is where the problems of a file are printed.
 	Problems io.Writer
 	// Color prints them in colour.
@@ -50,8 +56,13 @@ type Options struct {
 	// Hard ends the grace period at once.
 	Hard <-chan struct{}
 
-	// Dev prints what happens to jobs for people to watch.
+	// Dev is where Dev tells people what happens.
 	Dev io.Writer
+
+	// observe, started and loaded are how Dev watches.
+	observe func(dispatcher.Outcome)
+	started func(*service, net.Listener)
+	loaded  func([]scheduler.Definition)
 }
 
 // FileError says that a schedules file cannot be used. Its problems have been

@@ -52,7 +52,13 @@ func (e *Expression) note(notes []clockNote, c change, loc *time.Location) []clo
 		return notes
 	}
 	n := clockNote{hint: fmt.Sprintf("a time outside %s-%s, or the zone UTC, avoids it", wallClock(lo), wallClock(hi))}
-	moved := fmt.Sprintf(" in %s, where the clocks go from %s to %s: ", loc, wallClock(c.at+c.old), wallClock(c.at+c.new))
+	from, to := wallClock(c.at+c.old), wallClock(c.at+c.new)
+	if !c.gap() && !c.repeat() {
+		// A correction, of a day perhaps: times of day would not tell.
+		n.hint = ""
+		from, to = wallDate(c.at+c.old)+" "+from, wallDate(c.at+c.new)+" "+to
+	}
+	moved := fmt.Sprintf(" in %s, where the clocks go from %s to %s: ", loc, from, to)
 	if c.new > c.old {
 		n.before, n.after = times+" does not exist on ", moved+"it does not run"
 		if several {
@@ -60,7 +66,7 @@ func (e *Expression) note(notes []clockNote, c change, loc *time.Location) []clo
 		}
 		if e.fixed && c.gap() {
 			n.after = moved + "it runs once at " + wallClock(hi)
-			if !sameDay(lo, hi) {
+			if wallDate(lo) != wallDate(hi) {
 				n.after += " of the next day"
 			}
 		}
@@ -73,7 +79,7 @@ func (e *Expression) note(notes []clockNote, c change, loc *time.Location) []clo
 			n.after = moved + "it runs the first time only"
 		}
 	}
-	date := time.Unix(lo, 0).UTC().Format(time.DateOnly)
+	date := wallDate(lo)
 	for i, known := range notes {
 		if known.before == n.before && known.after == n.after {
 			notes[i].dates = append(notes[i].dates, date)
@@ -105,7 +111,4 @@ func (e *Expression) wallTimes(lo, hi int64) (text string, several, found bool) 
 
 func wallClock(wall int64) string { return clock(int(floorMod(wall, secondsPerDay))) }
 
-// sameDay reports whether the skipped times end on the day on which they began.
-func sameDay(lo, hi int64) bool {
-	return floorDiv(lo, secondsPerDay) == floorDiv(hi, secondsPerDay)
-}
+func wallDate(wall int64) string { return time.Unix(wall, 0).UTC().Format(time.DateOnly) }

@@ -91,8 +91,7 @@ func checkRange(spec *fieldSpec, text, first, last string) *Error {
 // notAValue says why a text is neither a number nor a name of the field.
 func notAValue(spec *fieldSpec, text, value string) *Error {
 	e := &Error{Message: fmt.Sprintf("%s %s is not %s", spec.name, quote(value), spec.allowed())}
-	upper := strings.ToUpper(value)
-	if hint, ok := nameHint(spec, value, upper); ok {
+	if hint, ok := nameHint(spec, strings.ToUpper(value)); ok {
 		e.Hint = hint
 		return e
 	}
@@ -118,7 +117,7 @@ func notAValue(spec *fieldSpec, text, value string) *Error {
 }
 
 // nameHint knows full names, and names in the wrong field.
-func nameHint(spec *fieldSpec, value, upper string) (string, bool) {
+func nameHint(spec *fieldSpec, upper string) (string, bool) {
 	if len(upper) < 3 {
 		return "", false
 	}

@@ -97,7 +97,7 @@ func (e *Expression) everyMinute() []Warning {
 		}
 		message = fmt.Sprintf("fires %d times between %s and %s", times, from, to)
 		if n := bits.OnesCount64(uint64(c.hour)); n > 1 {
-			message += fmt.Sprintf(", and as often in %d other hours", n-1)
+			message += fmt.Sprintf(", and as often in %s more", count(n-1, "hour"))
 		}
 	case minutes && everySecond:
 		suggested[secondField] = "0"

@@ -37,51 +37,67 @@ func Parse(text string) (time.Duration, error) {
 	if err := precheck(text); err != nil {
 		return 0, err
 	}
-	var total time.Duration
+	d, bad := read(text)
+	if bad != nil {
+		return 0, explain(text, bad)
+	}
+	return d, nil
+}
+
+// part is one number with its unit.
+type part struct{ number, unit string }
+
+// read adds up the parts of a text without blanks and signs. It returns the part
+// at which it had to stop, if any. The errors are worded elsewhere, because their
+// hints try other texts with this function.
+func read(text string) (total time.Duration, bad *part) {
 	for rest := text; rest != ""; {
-		var number, unit string
-		number, unit, rest = nextPart(rest)
-		d, err := parsePart(text, number, unit)
-		if err != nil {
-			return 0, err
-		}
-		if d > math.MaxInt64-total {
-			return 0, tooLong(text)
+		var p part
+		p, rest = nextPart(rest)
+		d, ok := p.value()
+		if !ok || d > math.MaxInt64-total {
+			return 0, &p
 		}
 		total += d
 	}
 	return total, nil
 }
 
-// parsePart reads one number with its unit; text is the whole duration, for the
-// error.
-func parsePart(text, number, unit string) (time.Duration, error) {
-	factor := time.Duration(1)
-	goUnit := unit
-	switch unit {
+// value returns the length of the part, if it is one that fits a Duration.
+func (p part) value() (time.Duration, bool) {
+	factor, goUnit := time.Duration(1), p.unit
+	switch p.unit {
 	case "d":
 		factor, goUnit = Day/time.Hour, "h"
 	case "w":
 		factor, goUnit = Week/time.Hour, "h"
-	case "ns", "us", "µs", "μs", "ms", "s", "m", "h":
-	default:
-		return 0, explain(text, number, unit)
 	}
-	d, err := time.ParseDuration(number + goUnit)
-	switch {
-	case err != nil && plainNumber(number):
-		return 0, tooLong(text) // nothing else is wrong with a plain number
-	case err != nil:
-		return 0, explain(text, number, unit)
-	case d > math.MaxInt64/factor:
-		return 0, tooLong(text)
+	if !p.plainNumber() || !p.knownUnit() {
+		return 0, false
 	}
-	return d * factor, nil
+	d, err := time.ParseDuration(p.number + goUnit)
+	if err != nil || d > math.MaxInt64/factor {
+		return 0, false
+	}
+	return d * factor, true
+}
+
+// plainNumber reports whether the number has digits and at most one point.
+func (p part) plainNumber() bool {
+	return strings.Count(p.number, ".") <= 1 && strings.Trim(p.number, ".") != ""
+}
+
+func (p part) knownUnit() bool {
+	switch p.unit {
+	case "ns", "us", "µs", "μs", "ms", "s", "m", "h", "d", "w":
+		return true
+	}
+	return false
 }
 
 // nextPart cuts the first number and its unit off text. Either may be empty, but
 // not both, so that a loop over the parts ends.
-func nextPart(text string) (number, unit, rest string) {
+func nextPart(text string) (p part, rest string) {
 	i := 0
 	for i < len(text) && isNumeral(text[i]) {
 		i++
@@ -90,12 +106,7 @@ func nextPart(text string) (number, unit, rest string) {
 	for j < len(text) && !isNumeral(text[j]) {
 		j++
 	}
-	return text[:i], text[i:j], text[j:]
+	return part{number: text[:i], unit: text[i:j]}, text[j:]
 }
 
 func isNumeral(c byte) bool { return c == '.' || '0' <= c && c <= '9' }
-
-// plainNumber reports whether number has digits and at most one point.
-func plainNumber(number string) bool {
-	return strings.Count(number, ".") <= 1 && strings.Trim(number, ".") != ""
-}

@@ -11,7 +11,7 @@ import (
 const examples = `write for example "90s", "1h30m" or "2d"`
 
 // spellings maps units that people write to the one they mean. Months and years
-// are not here: they have no fixed length.
+// are not here: they have no fixed length. Nor is M, which could be a month.
 var spellings = map[string]string{
 	"sec": "s", "secs": "s", "second": "s", "seconds": "s",
 	"min": "m", "mins": "m", "minute": "m", "minutes": "m",
@@ -26,7 +26,7 @@ var spellings = map[string]string{
 
 // calendarUnits maps units without a fixed length to the days that come nearest.
 var calendarUnits = map[string]int{
-	"M": 30, "mo": 30, "mon": 30, "mos": 30, "mth": 30, "month": 30, "months": 30,
+	"mo": 30, "mon": 30, "mos": 30, "mth": 30, "month": 30, "months": 30,
 	"y": 365, "yr": 365, "yrs": 365, "year": 365, "years": 365,
 }
 
@@ -48,42 +48,40 @@ func precheck(text string) error {
 	return nil
 }
 
-// explain builds the error for one part that is no number with a known unit.
-func explain(text, number, unit string) error {
+// explain builds the error for the part at which read stopped.
+func explain(text string, bad *part) error {
 	e := &Error{Text: text, Hint: examples}
-	lower := strings.ToLower(unit)
+	lower := strings.ToLower(bad.unit)
 	days, calendar := calendarUnits[lower]
-	if unit == "M" {
-		days, calendar = calendarUnits["M"], true
+	if bad.unit == "M" {
+		days, calendar = 30, true
 	}
 	switch {
-	case !plainNumber(number):
+	case !bad.plainNumber():
 		e.Message = fmt.Sprintf("duration %s is not a number with a unit", quote(text))
-	case unit == "":
+	case bad.knownUnit():
+		e.Message = fmt.Sprintf("duration %s is too long", quote(text))
+		e.Hint = fmt.Sprintf(`write at most "%dd" (292 years)`, math.MaxInt64/Day)
+	case bad.unit == "":
 		e.Message = fmt.Sprintf("duration %s has no unit", quote(text))
-		switch {
-		case strings.Trim(text, "0.") == "":
+		e.Hint = fmt.Sprintf("did you mean %s?", quote(text+smaller(text)))
+		if strings.Trim(text, "0.") == "" {
 			e.Hint = `write "0s"`
-		case number == text:
-			e.Hint = fmt.Sprintf("did you mean %s?", quote(text+"s"))
-		default:
-			e.Hint = fmt.Sprintf("did you mean %s?", quote(text+smaller(text)))
 		}
 	case calendar:
 		e.Message = fmt.Sprintf("duration %s: months and years have no fixed length", quote(text))
 		e.Hint = "write days"
-		if n, err := strconv.Atoi(number); err == nil && n > 0 && n <= math.MaxInt32 {
+		if n, err := strconv.Atoi(bad.number); err == nil && n > 0 && n < 292 {
 			e.Hint = fmt.Sprintf(`write days, "%dd"`, n*days)
 		}
-		if unit == "M" {
+		if bad.unit == "M" {
 			e.Hint += `; "m" is minutes`
 		}
 	default:
-		e.Message = fmt.Sprintf("duration %s has the unknown unit %s", quote(text), quote(unit))
+		e.Message = fmt.Sprintf("duration %s has the unknown unit %s", quote(text), quote(bad.unit))
+		e.Hint = "units are ms, s, m, h, d and w"
 		if _, known := spellings[lower]; known {
-			e.Hint = suggest(respell(text))
-		} else {
-			e.Hint = "units are ms, s, m, h, d and w"
+			e.Hint = suggest(text)
 		}
 	}
 	return e
@@ -93,24 +91,22 @@ func explain(text, number, unit string) error {
 func respell(text string) string {
 	var b strings.Builder
 	for rest := text; rest != ""; {
-		var number, unit string
-		number, unit, rest = nextPart(rest)
-		b.WriteString(number)
-		if s, ok := spellings[strings.ToLower(unit)]; ok {
-			unit = s
+		var p part
+		p, rest = nextPart(rest)
+		b.WriteString(p.number)
+		if s, ok := spellings[strings.ToLower(p.unit)]; ok {
+			p.unit = s
 		}
-		b.WriteString(unit)
+		b.WriteString(p.unit)
 	}
 	return b.String()
 }
 
-// suggest offers a repaired text if it is a duration, and examples otherwise.
+// suggest offers the repaired text, respelled or with a unit where it takes that,
+// if it is a duration then; and examples otherwise.
 func suggest(repaired string) string {
 	for _, candidate := range []string{repaired, respell(repaired), repaired + "s"} {
-		if precheck(candidate) != nil {
-			continue
-		}
-		if _, err := Parse(candidate); err == nil {
+		if _, bad := read(candidate); candidate != "" && bad == nil {
 			return fmt.Sprintf("write %s", quote(candidate))
 		}
 	}
@@ -127,14 +123,6 @@ func smaller(text string) string {
 		}
 	}
 	return "s"
-}
-
-func tooLong(text string) error {
-	return &Error{
-		Text:    text,
-		Message: fmt.Sprintf("duration %s is too long", quote(text)),
-		Hint:    fmt.Sprintf(`write at most "%dd" (292 years)`, math.MaxInt64/Day),
-	}
 }
 
 // quote shows foreign text on one line, shortened: it may be of any length.

@@ -63,6 +63,9 @@ func (s scope) expression(p pair) (x expression, ok bool) {
 
 // warnings notes what is doubtful about the expression in that zone.
 func (x expression) warnings(zone string, now time.Time) {
+	if x.scope.src.full(SeverityWarning) {
+		return
+	}
 	loc, err := time.LoadLocation(zone)
 	if err != nil || zone == "" {
 		loc = time.UTC // the zone is wrong, which has been said

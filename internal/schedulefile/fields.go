@@ -71,6 +71,10 @@ func (s scope) sortOut(l level, pairs []pair) fields {
 // unknown notes a field that does not exist here, and returns those it was
 // probably meant to be.
 func (s scope) unknown(l level, p pair) (meant []string) {
+	if s.src.full(SeverityError) {
+		*s.bad = true
+		return nil
+	}
 	message := fmt.Sprintf("unknown field %s %s", quote(p.name), s.where())
 	sug := suggest(l, p)
 	if sug.hint == "" {

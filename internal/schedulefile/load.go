@@ -52,8 +52,8 @@ type Result struct {
 	// there was no file at all. Entries missing from such a set must not be
 	// taken for removed ones.
 	Fatal bool
-	// Problems are sorted by file, in the order given, then line and column. At
-	// most maxProblems of one file are listed.
+	// Problems are sorted by file, in the order given, then line and column. Of
+	// one file at most maxProblems errors and as many warnings are listed.
 	Problems []Problem
 }
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Terminal colours.
@@ -59,45 +60,13 @@ func (p Problem) print(b *bytes.Buffer, color bool) {
 		text += "; " + p.Hint
 	}
 	fmt.Fprintf(b, "%s:%d:%d: %s%s %s%s: %s\n", visible(p.File), p.Line, p.Column, paint, p.Severity, p.Code, reset, visible(text))
-	if p.caret == 0 {
-		return // a problem that no file was read for
+	if p.width == 0 {
+		return // made by hand, without a source line
 	}
-	line, caret := window(p.source, p.caret)
-	width := min(p.width, max(len([]rune(line))-caret+1, 1))
-	fmt.Fprintf(b, "%5d | %s\n", p.Line, line)
+	width := min(p.width, max(utf8.RuneCountInString(p.excerpt)-p.caret, 1))
+	fmt.Fprintf(b, "%5d | %s\n", p.Line, strings.TrimRight(p.excerpt, " "))
 	gutter := max(5, len(strconv.Itoa(p.Line)))
-	fmt.Fprintf(b, "%*s | %s%s%s%s\n", gutter, "", strings.Repeat(" ", caret-1), paint, strings.Repeat("^", width), reset)
-}
-
-// maxLine is how many characters of a source line are shown.
-const maxLine = 160
-
-// window is what is shown of a source line: one printable character for each of
-// its own, so that the caret still fits, and of a long line the part around it.
-func window(line string, caret int) (shown string, at int) {
-	r := []rune(line)
-	for i, c := range r {
-		switch {
-		case c == '\t':
-			r[i] = ' '
-		case !unicode.IsPrint(c):
-			r[i] = unicode.ReplacementChar
-		}
-	}
-	caret = min(caret, len(r)+1)
-	if len(r) <= maxLine {
-		return strings.TrimRight(string(r), " "), caret
-	}
-	from := max(caret-maxLine/2, 0)
-	from = min(from, len(r)-maxLine)
-	part := append([]rune{}, r[from:from+maxLine]...)
-	if from > 0 {
-		part[0] = '…'
-	}
-	if from+maxLine < len(r) {
-		part[maxLine-1] = '…'
-	}
-	return string(part), max(caret-from, 1)
+	fmt.Fprintf(b, "%*s | %s%s%s%s\n", gutter, "", strings.Repeat(" ", p.caret), paint, strings.Repeat("^", width), reset)
 }
 
 // visible escapes what is not printable.

@@ -29,11 +29,13 @@ func TestPrintLongLines(t *testing.T) {
 	for _, before := range []int{0, 100, 150, 500, 5000} {
 		line := strings.Repeat("é", before) + "X" + strings.Repeat("y", 300)
 		var b strings.Builder
-		Print(&b, []Problem{{Line: 1, Column: before + 1, source: line, caret: before + 1, width: 400}}, false)
+		p := Problem{Line: 1, Column: before + 1, width: 400}
+		p.excerpt, p.caret = excerpt(line, 2*before)
+		Print(&b, []Problem{p}, false)
 		lines := strings.Split(b.String(), "\n")
 		shown, under := []rune(lines[1]), []rune(lines[2])
 		at := strings.IndexRune(lines[2], '^')
-		if len(shown) > maxLine+8 || len(under) > len(shown) || shown[at] != 'X' {
+		if len(shown) > maxLine+10 || len(under) > len(shown) || shown[at] != 'X' {
 			t.Errorf("%d before:\n%s", before, b.String())
 		}
 	}
@@ -42,7 +44,9 @@ func TestPrintLongLines(t *testing.T) {
 func TestPrintLetsNoControlCharactersThrough(t *testing.T) {
 	evil := "\x1b[31m\x00\r\n\u202e\u200b\u009b\xff\ttext"
 	var b strings.Builder
-	Print(&b, []Problem{{File: evil, Line: 1, Column: 1, Message: evil, Hint: evil, source: evil, caret: 14, width: 4}}, false)
+	p := Problem{File: evil, Line: 1, Column: 1, Message: evil, Hint: evil, width: 4}
+	p.excerpt, p.caret = excerpt(evil, len(evil)-4)
+	Print(&b, []Problem{p}, false)
 	lines := strings.Split(b.String(), "\n")
 	if len(lines) != 4 {
 		t.Errorf("%d lines: %q", len(lines), b.String())

@@ -13,8 +13,8 @@ const (
 	SeverityWarning = "warning"
 )
 
-// maxProblems bounds what one file can report: a file of a million commas is
-// told enough by its first thousand problems.
+// maxProblems bounds how many errors, and how many warnings, are listed of one
+// file: a file of a million commas is told enough by its first thousand.
 const maxProblems = 1000
 
 // Problem is one thing wrong, or doubtful, in a file.
@@ -30,10 +30,10 @@ type Problem struct {
 	Message string `json:"message"`
 	Hint    string `json:"hint"`
 
-	order  int    // which file, in the order given
-	source string // the line it is in
-	caret  int    // where in that line the underline begins, from 1
-	width  int    // and how long it is, in characters
+	order   int    // which file, in the order given
+	excerpt string // the line it is in, or a part of it
+	caret   int    // how many characters of the excerpt come before the underline
+	width   int    // and how many are underlined
 }
 
 // span is a place in a source line. Columns count characters from 1.
@@ -42,20 +42,23 @@ type span struct{ line, column, width int }
 // add notes a problem at a place. The place is moved into the file if need be:
 // YAML puts a value that is not there behind the last line.
 func (s *source) add(p Problem, at span) {
-	if s.full() {
+	if s.full(p.Severity) {
 		return
 	}
+	s.count[p.Severity]++
 	p.File, p.order = s.name, s.index
 	p.Line = min(max(at.line, 1), len(s.lines))
-	p.source = s.lines[p.Line-1]
-	p.caret, p.width = max(at.column, 1), max(at.width, 1)
 	if p.Column == 0 {
-		p.Column = p.caret
+		p.Column = max(at.column, 1)
 	}
+	p.excerpt, p.caret = excerpt(s.lines[p.Line-1], s.offset(p.Line, at.column))
+	p.width = max(at.width, 1)
 	s.problems = append(s.problems, p)
 }
 
-func (s *source) full() bool { return len(s.problems) >= maxProblems }
+// full reports whether no more problems of that severity will be listed. It
+// spares the work of describing them.
+func (s *source) full(severity string) bool { return s.count[severity] >= maxProblems }
 
 func sortProblems(list []Problem) {
 	sort.SliceStable(list, func(i, j int) bool {

@@ -14,12 +14,19 @@ type source struct {
 	text     string
 	lines    []string // without their ends; never empty
 	problems []Problem
+	count    map[string]int // of problems, by severity
 	fatal    bool
+
+	// last is the place asked for last. A file can be one line of a million
+	// characters, and counting from its beginning each time would take minutes.
+	last mark
 }
+
+type mark struct{ line, column, offset int }
 
 func newSource(index int, s Source) *source {
 	text := strings.TrimPrefix(string(s.Data), "\ufeff")
-	return &source{index: index, name: s.Name, text: text, lines: splitLines(text)}
+	return &source{index: index, name: s.Name, text: text, lines: splitLines(text), count: map[string]int{}}
 }
 
 // splitLines cuts text where YAML counts a new line, which is in more places
@@ -41,13 +48,30 @@ func splitLines(text string) []string {
 	return append(lines, text[start:])
 }
 
-// tail is the part of a line from a column on, as characters.
-func (s *source) tail(line, column int) []rune {
-	if line < 1 || line > len(s.lines) || column < 1 {
-		return nil
+// offset is where in its line, in bytes, the character of a column begins.
+func (s *source) offset(line, column int) int {
+	if line < 1 || line > len(s.lines) {
+		return 0
 	}
-	r := []rune(s.lines[line-1])
-	return r[min(column-1, len(r)):]
+	text, from := s.lines[line-1], mark{line: line, column: 1}
+	if s.last.line == line && s.last.column <= column {
+		from = s.last
+	}
+	for from.column < column && from.offset < len(text) {
+		_, size := utf8.DecodeRuneInString(text[from.offset:])
+		from.offset += size
+		from.column++
+	}
+	s.last = from
+	return from.offset
+}
+
+// tail is the part of a line from a column on.
+func (s *source) tail(line, column int) string {
+	if line < 1 || line > len(s.lines) || column < 1 {
+		return ""
+	}
+	return s.lines[line-1][s.offset(line, column):]
 }
 
 // span is the place of a node: all of a scalar that stands on one line as it is,
@@ -78,7 +102,7 @@ func (s *source) verbatim(n *yaml.Node) (skip int, ok bool) {
 	if n.Kind != yaml.ScalarNode || n.Value == "" {
 		return 0, false
 	}
-	tail := string(s.tail(n.Line, n.Column))
+	tail := s.tail(n.Line, n.Column)
 	switch {
 	case n.Style&yaml.DoubleQuotedStyle != 0:
 		return 1, strings.HasPrefix(tail, `"`+n.Value+`"`)

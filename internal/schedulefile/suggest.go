@@ -45,9 +45,9 @@ var rewrites = map[string]func(v *yaml.Node) (field, text string){
 }
 
 // plainName takes the spelling out of a name: case, "_" and "-".
-func plainName(name string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
-}
+func plainName(name string) string { return strings.ToLower(fieldSpelling.Replace(name)) }
+
+var fieldSpelling = strings.NewReplacer("_", "", "-", "")
 
 // suggest guesses what the unknown field p of that level was meant to be.
 func suggest(l level, p pair) suggestion {

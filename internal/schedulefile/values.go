@@ -14,8 +14,12 @@ import (
 
 // wrongType notes that a value should have been something else.
 func (s scope) wrongType(p pair, want, hint string) {
-	if isNull(p.value) && hint == "" {
-		hint = "give it a value, or leave the field out"
+	if isNull(p.value) {
+		if hint == "" {
+			hint = "give it one, or leave the field out"
+		}
+		s.fail("E004", p.at(), fmt.Sprintf("%s has no value; it must be %s", s.label(), want), hint)
+		return
 	}
 	s.fail("E004", p.at(), fmt.Sprintf("%s must be %s, not %s", s.label(), want, describe(p.value)), hint)
 }

@@ -20,6 +20,14 @@ var zoneList string
 
 var zoneNames = strings.Fields(zoneList)
 
+// plainZones are the names as nearZones compares them.
+var plainZones = func() (list []string) {
+	for _, name := range zoneNames {
+		list = append(list, plainZone(name))
+	}
+	return list
+}()
+
 // zone reads the name of a time zone. Only names of the list count, and only as
 // they are spelt there: what a system accepts beyond that ("localtime", other
 // cases) differs between the machines that must agree on a schedule's ticks.
@@ -32,6 +40,10 @@ func (s scope) zone(p pair) string {
 		if _, err := time.LoadLocation(name); err == nil {
 			return name
 		}
+	}
+	if s.src.full(SeverityError) {
+		*s.bad = true
+		return ""
 	}
 	message, hint := zoneProblem(name)
 	s.fail("E014", p.at(), s.label()+": "+message, hint)
@@ -90,8 +102,8 @@ func nearZones(name string) []string {
 	}
 	word := plainZone(name)
 	tiers := make([][]string, 3)
-	for _, z := range zoneNames {
-		other := plainZone(z)
+	for i, z := range zoneNames {
+		other := plainZones[i]
 		switch {
 		case other == word:
 			tiers[0] = append(tiers[0], z)
@@ -112,10 +124,10 @@ func nearZones(name string) []string {
 	return near
 }
 
+var zoneSpelling = strings.NewReplacer(" ", "", "_", "", "-", "")
+
 // plainZone takes the spelling out of a zone's name.
-func plainZone(name string) string {
-	return strings.ToLower(strings.NewReplacer(" ", "", "_", "", "-", "").Replace(name))
-}
+func plainZone(name string) string { return strings.ToLower(zoneSpelling.Replace(name)) }
 
 // nearCity compares a misspelt name with a whole one, or with its city.
 func nearCity(word, zone string) bool {

@@ -1,0 +1,193 @@
+package dispatcher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/bide-go/bide/internal/clock"
+	"github.com/bide-go/bide/job"
+	"github.com/bide-go/bide/scripts"
+)
+
+// attempt is one lease on a job and the handler that runs under it.
+type attempt struct {
+	job   *job.Job
+	lease scripts.Lease
+	order int64 // of the reserve, so that jobs can be given back as they came
+
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+
+	lost    atomic.Bool
+	started time.Time
+
+	// The rest belongs to the dispatcher's mutex.
+
+	// until is the local end of the lease by the monotonic clock: counted from the
+	// moment the reserve or renewal was sent, because a process that was cut off
+	// or frozen is never told that it lost it.
+	until     time.Time
+	returned  bool // the handler has
+	settling  bool // handed to a turn, or settled
+	abandoned bool // settled as timed out while the handler goes on
+	resent    bool // a turn with it had an unknown outcome
+	err       error
+	took      time.Duration
+	pause     time.Duration
+}
+
+func (a *attempt) leaseLost() bool { return a.lost.Load() }
+
+// lose cancels the handler of an attempt whose lease is gone.
+func (a *attempt) lose() {
+	if !a.lost.Swap(true) {
+		a.cancel(job.ErrLeaseLost)
+	}
+}
+
+// abandonAfter is how long after its timeout a handler may go on before its job
+// is settled without it.
+const abandonAfter = 5 * time.Second
+
+// start runs the handler of a job leased by a call sent at sent. The caller has
+// taken a slot for it.
+func (d *Dispatcher) start(l scripts.Leased, sent time.Time) {
+	a := &attempt{job: l.Job, lease: l.Lease, until: sent.Add(d.cfg.Lease)}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	a.cancel = cancel
+	var stop context.CancelFunc
+	a.ctx, stop = context.WithTimeoutCause(ctx, l.Job.Timeout, job.ErrTimeout)
+	a.started = clock.Now()
+	d.mu.Lock()
+	d.order++
+	a.order = d.order
+	d.held[a.lease] = a
+	d.mu.Unlock()
+	if l.Err != nil {
+		stop()
+		d.finished(a, job.Permanent(l.Err))
+		return
+	}
+	go func() {
+		err := d.handlers.Run(a.ctx, a.job)
+		// The context's own end says why the handler stopped; read it before
+		// stop ends it for good.
+		if err != nil && errors.Is(context.Cause(a.ctx), job.ErrTimeout) {
+			err = &timeoutError{err}
+		}
+		stop()
+		d.finished(a, err)
+	}()
+}
+
+// timeoutError marks what a handler returned after its attempt's timeout.
+type timeoutError struct{ err error }
+
+func (e *timeoutError) Error() string { return e.err.Error() }
+func (e *timeoutError) Unwrap() error { return e.err }
+
+// finished frees the slot and hands the attempt to the next turn.
+func (d *Dispatcher) finished(a *attempt, err error) {
+	took := clock.Since(a.started)
+	d.mu.Lock()
+	d.free++
+	a.returned = true
+	if !a.abandoned {
+		a.err, a.took = err, took
+		d.settle(a)
+	}
+	d.cond.Broadcast()
+	d.mu.Unlock()
+	a.cancel(nil)
+}
+
+// settle queues an attempt for the next turn. mu is held.
+func (d *Dispatcher) settle(a *attempt) {
+	if a.leaseLost() && a.err != nil {
+		// Whoever has the job now settles it. Nil is tried all the same: the
+		// token decides, and a job that nobody has taken yet has then completed.
+		delete(d.held, a.lease)
+		return
+	}
+	if a.err != nil && errors.Is(context.Cause(a.ctx), job.ErrShutdown) {
+		return // given back at the end, without an attempt
+	}
+	a.settling = true
+	d.done = append(d.done, a)
+}
+
+// abandon settles an attempt as timed out although its handler has not returned:
+// a job must not hang on a handler that heeds nothing. The slot stays taken.
+// mu is held.
+func (d *Dispatcher) abandon(a *attempt) {
+	a.abandoned = true
+	a.err = &timeoutError{fmt.Errorf("%w after %v, and the handler ignores it", job.ErrTimeout, a.job.Timeout)}
+	a.took = clock.Since(a.started)
+	d.cfg.Log.Warn().Str("job_id", a.job.ID).Str("name", a.job.Name).Msg("handler ignores its context; its job goes on without it")
+	d.settle(a)
+}
+
+// judge decides how a failed attempt ends.
+func judge(a *attempt) scripts.Verdict {
+	j, err := a.job, a.err
+	v := scripts.Verdict{Lease: a.lease, Kind: job.KindFailed, Error: err.Error(), Retry: true}
+	var panicked interface{ PanicStack() string }
+	var timeout *timeoutError
+	switch {
+	case errors.As(err, &panicked):
+		v.Kind, v.Stack = job.KindPanic, panicked.PanicStack()
+	case errors.As(err, &timeout):
+		v.Kind = job.KindTimeout
+	}
+	delay, chosen := job.RetryDelay(err)
+	switch {
+	case job.IsPermanent(err):
+		v.Retry, v.Reason = false, job.ReasonPermanent
+	case j.Attempt() >= j.MaxAttempts:
+		v.Retry, v.Reason = false, job.ReasonAttempts
+	case chosen:
+		v.Pause = delay
+	default:
+		v.Pause = job.Backoff(j.Attempt()+1, j.MinBackoff, j.MaxBackoff)
+	}
+	a.pause = v.Pause
+	return v
+}
+
+// running counts handlers that have not returned. mu is held, or no turn runs.
+func (d *Dispatcher) running() int {
+	n := 0
+	for _, a := range d.held {
+		if !a.returned {
+			n++
+		}
+	}
+	return n
+}
+
+// cancelHandlers ends the contexts of all running handlers.
+func (d *Dispatcher) cancelHandlers(cause error) {
+	d.lock(func() {
+		for _, a := range d.held {
+			if !a.returned {
+				a.cancel(cause)
+			}
+		}
+	})
+}
+
+func sortByOrder(list []*attempt) {
+	slices.SortFunc(list, func(a, b *attempt) int { return int(a.order - b.order) })
+}
+
+func leasesOf(list []*attempt) []scripts.Lease {
+	leases := make([]scripts.Lease, len(list))
+	for i, a := range list {
+		leases[i] = a.lease
+	}
+	return leases
+}

@@ -1,0 +1,88 @@
+package dispatcher
+
+import (
+	"context"
+	"time"
+
+	"github.com/bide-go/bide/internal/clock"
+	"github.com/bide-go/bide/internal/trouble"
+	"github.com/bide-go/bide/job"
+)
+
+// reapJobs bounds one call of reap.
+const reapJobs = 200
+
+// reaper takes back jobs whose lease ran out. After an outage, a failover or a step
+// of Redis' clock all leases look expired at once although their owners are well,
+// so it only takes what was expired already when it last looked, and starts anew
+// when Redis' clock moved much further than its own.
+type reaper struct {
+	before time.Time // Redis' time at the previous look, zero for none
+	seen   time.Time // the same moment by the local monotonic clock
+}
+
+// horizon returns the time up to which leases may be reaped. ok is false when this
+// look can only note the time.
+func (r *reaper) horizon() (before time.Time, ok bool) {
+	return r.before, !r.before.IsZero()
+}
+
+// look notes Redis' time. It reports whether Redis' clock has moved as the local one.
+func (r *reaper) look(now time.Time, slack time.Duration) bool {
+	local := clock.Now()
+	steady := r.before.IsZero() || now.Sub(r.before) <= local.Sub(r.seen)+slack
+	r.before, r.seen = now, local
+	return steady
+}
+
+// reap runs until ctx ends. Looking every quarter of a lease, twice, has a killed
+// process' job run again within a lease and a half.
+func (d *Dispatcher) reap(ctx context.Context) {
+	watch := trouble.New(d.cfg.Log, "take back lost jobs")
+	every := d.cfg.Lease / 4
+	r := &reaper{}
+	for clock.Sleep(ctx, every) {
+		err := d.reapOnce(ctx, r)
+		for err != nil && ctx.Err() == nil && clock.Sleep(ctx, watch.Failed(err)) {
+			// What is expired now need not have been before the trouble.
+			*r = reaper{}
+			err = d.reapOnce(ctx, r)
+		}
+		if err == nil {
+			watch.OK()
+		}
+	}
+}
+
+// reapOnce is one look: it notes the time, and takes back what was expired at the
+// look before.
+func (d *Dispatcher) reapOnce(ctx context.Context, r *reaper) error {
+	call, cancel := context.WithTimeout(ctx, d.callTimeout())
+	defer cancel()
+	// A time of 0 takes nothing and tells Redis' time.
+	_, now, _, err := d.set.Reap(call, time.UnixMilli(0), reapJobs, d.cfg.MaxLost)
+	if err != nil {
+		return err
+	}
+	d.passed()
+	before, ok := r.horizon()
+	if steady := r.look(now, d.cfg.Lease/4); !ok || !steady {
+		return nil
+	}
+	for {
+		reaped, _, more, err := d.set.Reap(call, before, reapJobs, d.cfg.MaxLost)
+		if err != nil {
+			return err
+		}
+		for _, x := range reaped {
+			log := d.cfg.Log.Warn().Str("job_id", x.ID).Str("state", string(x.State))
+			if x.State == job.Dead {
+				log = log.Str("reason", string(job.ReasonLost))
+			}
+			log.Msg("lease ran out; job taken back")
+		}
+		if !more || len(reaped) == 0 {
+			return nil
+		}
+	}
+}

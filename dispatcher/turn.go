@@ -1,0 +1,297 @@
+package dispatcher
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/bide-go/bide/internal/clock"
+	"github.com/bide-go/bide/internal/trouble"
+	"github.com/bide-go/bide/job"
+	"github.com/bide-go/bide/scripts"
+)
+
+// A turn is one round trip: everything that has finished since the last one is
+// settled, and the free slots are filled. Batches form by themselves, of what
+// happens while the turn before is on its way; nothing is ever delayed to make a
+// larger one.
+type turn struct {
+	done    []*attempt
+	slots   int
+	woken   *wakeUp
+	recover []unanswered
+}
+
+// callTimeout bounds one turn, so that a Redis that has gone silent is noticed well
+// within a lease.
+func (d *Dispatcher) callTimeout() time.Duration { return min(5*time.Second, d.cfg.Lease/3) }
+
+// takeTurns is one of the loops that take turns.
+func (d *Dispatcher) takeTurns(work context.Context) {
+	watch := trouble.New(d.cfg.Log, "reserve and settle")
+	for {
+		t, ok := d.nextTurn()
+		if !ok {
+			return
+		}
+		err := d.take(work, t)
+		d.lock(func() { d.inFlight-- })
+		if err == nil {
+			watch.OK()
+			d.passed()
+			continue
+		}
+		if work.Err() != nil {
+			return
+		}
+		clock.Sleep(work, watch.Failed(err))
+	}
+}
+
+// nextTurn waits until there is something to do. It is not ok at the end.
+func (d *Dispatcher) nextTurn() (turn, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for {
+		if d.stopped {
+			return turn{}, false
+		}
+		if t, ok := d.compose(); ok {
+			d.inFlight++
+			return t, true
+		}
+		d.cond.Wait()
+	}
+}
+
+// compose makes a turn of what there is to do. mu is held.
+func (d *Dispatcher) compose() (turn, bool) {
+	if len(d.unanswered) > 0 {
+		if d.inFlight > 0 {
+			return turn{}, false
+		}
+		t := turn{recover: d.unanswered}
+		d.unanswered = nil
+		return t, true
+	}
+	// A second turn overlaps the first only if it carries its share: else the
+	// two would chop the work into ever smaller ones.
+	if d.inFlight > 0 && len(d.done) < max(1, d.cfg.Concurrency/4) && !(d.hungry && d.free > d.cfg.Concurrency/4) {
+		return turn{}, false
+	}
+	wants := d.intake && d.free > 0 && d.hungry
+	// A wake-up call that came too late for a free slot is passed on.
+	passes := d.intake && d.free == 0 && d.woken != nil
+	if len(d.done) == 0 && !wants && !passes {
+		return turn{}, false
+	}
+	t := turn{}
+	n := min(len(d.done), scripts.SettleJobs)
+	t.done = append(t.done, d.done[:n]...)
+	d.done = append(d.done[:0], d.done[n:]...)
+	if d.intake {
+		t.slots = min(d.free, scripts.ReserveJobs)
+		d.free -= t.slots
+		if t.slots > 0 || passes {
+			t.woken, d.woken = d.woken, nil
+		}
+		if t.slots > 0 {
+			d.hungry = false
+		}
+	}
+	return t, true
+}
+
+// take sends a turn and acts on the answers.
+func (d *Dispatcher) take(work context.Context, t turn) error {
+	ctx, cancel := context.WithTimeout(work, d.callTimeout())
+	defer cancel()
+	if len(t.recover) > 0 {
+		return d.recover(ctx, t.recover)
+	}
+	call := scripts.Turn{}
+	var completed, failed []*attempt
+	for _, a := range t.done {
+		if a.err == nil {
+			completed = append(completed, a)
+			call.Complete = append(call.Complete, a.lease)
+		} else {
+			failed = append(failed, a)
+			call.Fail = append(call.Fail, judge(a))
+		}
+	}
+	if t.slots > 0 || t.woken != nil {
+		call.Reserve = d.reserveArgs(t)
+	}
+	sent := clock.Now()
+	r := d.set.Turn(ctx, call)
+	d.completed(completed, r)
+	d.failed(failed, r)
+	d.reserved(ctx, t, call.Reserve, r, sent)
+	for _, err := range []error{r.CompleteErr, r.FailErr, r.ReserveErr} {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *Dispatcher) reserveArgs(t turn) *scripts.ReserveArgs {
+	args := &scripts.ReserveArgs{
+		Token: d.id + ":" + strconv.FormatInt(d.nonce.Add(1), 10),
+		Lease: d.cfg.Lease, Limit: t.slots, Names: d.names,
+	}
+	d.mu.Lock()
+	args.Offers = d.shares.offer(t.slots)
+	d.mu.Unlock()
+	if t.woken != nil {
+		args.WokenFor, args.Call = t.woken.queue, t.woken.call
+	}
+	return args
+}
+
+// again puts attempts back whose settlement was not answered.
+func (d *Dispatcher) again(list []*attempt, err error) {
+	d.lock(func() {
+		for _, a := range list {
+			a.resent = a.resent || !unsent(err)
+			d.done = append(d.done, a)
+		}
+	})
+}
+
+func (d *Dispatcher) completed(list []*attempt, r scripts.TurnResult) {
+	if len(list) == 0 {
+		return
+	}
+	if r.CompleteErr != nil {
+		d.again(list, r.CompleteErr)
+		return
+	}
+	stale := make(map[string]bool, len(r.Stale))
+	for _, id := range r.Stale {
+		stale[id] = true
+	}
+	states := make([]job.State, len(list))
+	for i, a := range list {
+		states[i] = job.Completed
+		if stale[a.job.ID] {
+			states[i] = scripts.Stale
+		}
+	}
+	d.settled(list, states)
+}
+
+func (d *Dispatcher) failed(list []*attempt, r scripts.TurnResult) {
+	if len(list) == 0 {
+		return
+	}
+	if r.FailErr != nil {
+		d.again(list, r.FailErr)
+		return
+	}
+	d.settled(list, r.Failed)
+}
+
+// settled lets go of attempts that Redis has settled.
+func (d *Dispatcher) settled(list []*attempt, states []job.State) {
+	d.lock(func() {
+		for _, a := range list {
+			delete(d.held, a.lease)
+		}
+	})
+	for i, a := range list {
+		o := Outcome{Job: a.job, State: states[i], Err: a.err, Took: a.took, Pause: a.pause}
+		switch {
+		case o.State == scripts.Stale && a.resent:
+			continue // the first time had been carried out, or the lease went then
+		case o.State == scripts.Stale:
+			o.State = ""
+			d.cfg.Log.Warn().Str("job_id", a.job.ID).Str("name", a.job.Name).Msg("lease was lost before the attempt ended; nothing changed")
+		case o.State == job.Dead:
+			d.cfg.Log.Warn().Str("job_id", a.job.ID).Str("name", a.job.Name).Int("attempt", a.job.Attempt()).Err(a.err).Msg("job is dead")
+		case a.err != nil:
+			d.cfg.Log.Debug().Str("job_id", a.job.ID).Str("name", a.job.Name).Int("attempt", a.job.Attempt()).Err(a.err).Msg("attempt failed")
+		}
+		if d.cfg.Observe != nil {
+			d.cfg.Observe(o)
+		}
+	}
+}
+
+// reserved starts what was leased.
+func (d *Dispatcher) reserved(ctx context.Context, t turn, args *scripts.ReserveArgs, r scripts.TurnResult, sent time.Time) {
+	if args == nil {
+		return
+	}
+	if r.ReserveErr != nil {
+		d.lock(func() {
+			d.hungry = true
+			if unsent(r.ReserveErr) {
+				d.free += t.slots
+			} else {
+				// It may have leased jobs to nobody: ask for them first.
+				d.unanswered = append(d.unanswered, unanswered{args.Token, sent, t.slots})
+			}
+		})
+		return
+	}
+	got := len(r.Reserved.Jobs)
+	take := true
+	d.lock(func() {
+		d.free += t.slots - got
+		if got > 0 && got >= t.slots || r.Reserved.Again {
+			d.hungry = true
+		}
+		take = d.intake
+	})
+	d.begin(ctx, r.Reserved.Jobs, sent, take)
+}
+
+// begin starts leased jobs, or gives them back at once if no more are to be taken.
+// Their slots are taken.
+func (d *Dispatcher) begin(ctx context.Context, jobs []scripts.Leased, sent time.Time, take bool) {
+	if len(jobs) == 0 {
+		return
+	}
+	if take && clock.Since(sent) > d.cfg.Lease/3 {
+		// The answer was long on its way: part of the lease is gone already.
+		jobs, sent = d.renewFirst(ctx, jobs)
+	}
+	if take {
+		for _, l := range jobs {
+			d.start(l, sent)
+		}
+		return
+	}
+	leases := make([]scripts.Lease, len(jobs))
+	for i, l := range jobs {
+		leases[i] = l.Lease
+	}
+	if _, err := d.set.Release(ctx, leases); err != nil {
+		d.cfg.Log.Warn().Err(err).Int("jobs", len(jobs)).Msg("jobs that came too late not given back; their leases will run out")
+	}
+	d.lock(func() { d.free += len(jobs) })
+}
+
+// recover asks for what reserves of unknown outcome have leased, and starts it.
+func (d *Dispatcher) recover(ctx context.Context, list []unanswered) error {
+	for i, u := range list {
+		jobs, err := d.set.Recover(ctx, u.token, d.cfg.Lease)
+		if err != nil {
+			d.lock(func() { d.unanswered = append(d.unanswered, list[i:]...) })
+			return err
+		}
+		take := true
+		d.lock(func() {
+			d.free += u.slots - len(jobs)
+			take = d.intake
+		})
+		d.begin(ctx, jobs, u.sent, take)
+	}
+	return nil
+}
+
+// unsent reports whether err is proof that a call changed nothing.
+func unsent(err error) bool { return !errors.Is(err, job.ErrOutcomeUnknown) }

@@ -1,0 +1,47 @@
+package schedulefile
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Whoever may write a file must not be able to stop the process that reads it:
+// a file of the largest size is read in well under a second, whatever is in it.
+// These are a quarter of that, and the limit here leaves room for slow machines.
+func TestLargeFilesAreReadQuickly(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads many large files")
+	}
+	const head = "version: 1\nschedules:\n"
+	fill := func(part func(i int) string) string {
+		var b strings.Builder
+		for i := 0; b.Len() < maxFile/4; i++ {
+			b.WriteString(part(i))
+		}
+		return b.String()
+	}
+	tests := map[string]string{
+		"clock changes": head + fill(func(i int) string {
+			return fmt.Sprintf("  s%d: {schedule: '%d 2 * * *', timeZone: Europe/Berlin, job: x}\n", i, i%60)
+		}),
+		"expressions":  head + "  a: {job: x, timeZone: Europe/Berlin, schedule: [" + fill(func(int) string { return "'* 2 * * *', " }) + "]}\n",
+		"unknown keys": head + "  a: {" + fill(func(i int) string { return fmt.Sprintf("k%d, ", i) }) + "}\n",
+		"bad zones":    head + "  a: {b: 1}\n" + fill(func(i int) string { return fmt.Sprintf("  s%d: {timeZone: Berlix%d}\n", i, i) }),
+		"long field":   head + "  a: {job: x, schedule: '" + fill(func(int) string { return "1," }) + "1 * * * *'}\n",
+		"long text":    head + "  a: {job: x, schedule: '@daily', args: \"" + fill(func(int) string { return `\0` }) + "\"}\n",
+		"empty values": head + "  a: {job: x, schedule: '@daily', args: [" + fill(func(int) string { return "~," }) + "]}\n",
+	}
+	for name, text := range tests {
+		start := time.Now()
+		r := load(text)
+		_ = report(r)
+		if took := time.Since(start); took > 10*time.Second {
+			t.Errorf("%s: took %v", name, took)
+		}
+		if len(text) > maxFile || r.Schedules == 0 {
+			t.Errorf("%s: %d bytes, %d schedules: the file was not read", name, len(text), r.Schedules)
+		}
+	}
+}

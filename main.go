@@ -1,0 +1,47 @@
+// Command bide is a scheduler and delayed-job service on Redis.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	_ "time/tzdata" // schedules have time zones, whatever the machine has
+
+	"github.com/bide-go/bide/internal/cli"
+)
+
+func main() { os.Exit(run()) }
+
+// run turns signals into a context and channels: the first SIGINT or SIGTERM ends
+// ctx, a second one closes env.Hard, each SIGHUP asks for a reload.
+func run() int {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(signals)
+
+	hard, reload := make(chan struct{}), make(chan struct{}, 1)
+	go func() {
+		ends := 0
+		for s := range signals {
+			if s == syscall.SIGHUP {
+				select {
+				case reload <- struct{}{}:
+				default: // one is asked for already
+				}
+				continue
+			}
+			if ends++; ends == 1 {
+				cancel()
+			} else if ends == 2 {
+				close(hard)
+			}
+		}
+	}()
+
+	env := cli.System()
+	env.Hard, env.Reload = hard, reload
+	return cli.Run(ctx, env, os.Args)
+}

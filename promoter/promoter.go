@@ -1,0 +1,188 @@
+// Package promoter moves jobs to their lanes when they become due.
+//
+// All the service's punctuality is here: one script call moves what is due and
+// answers how long it is until the next job; the promoter sleeps exactly that
+// long, or until an earlier job arrives. It decides nothing that another promoter
+// might decide differently, so any number of them can run.
+package promoter
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/rs/zerolog"
+
+	"github.com/bide-go/bide/internal/clock"
+	"github.com/bide-go/bide/internal/trouble"
+	"github.com/bide-go/bide/scripts"
+)
+
+const (
+	// maxSleep bounds the time for which a lost wake-up call goes unnoticed.
+	maxSleep   = 100 * time.Millisecond
+	heartbeat  = time.Second
+	sweepEvery = time.Second
+	// sweepJobs bounds one call of the sweeps, which walk lanes.
+	sweepJobs = 200
+)
+
+// Config is how a promoter works. The zero value is good.
+type Config struct {
+	// Namespace is "bide" if empty.
+	Namespace string
+	// Log gets what an operator wants to know; the zero value is silent.
+	Log zerolog.Logger
+	// DeadRetention is how long dead jobs are kept, 90 days if zero.
+	DeadRetention time.Duration
+	// DeadMax is how many of them are kept at most, 100,000 if zero.
+	DeadMax int
+}
+
+// Promoter is one promoter. Make it with New.
+type Promoter struct {
+	cfg      Config
+	set      *scripts.Set
+	err      error
+	lastPass atomic.Int64 // unix ns of this machine, 0 before the first
+}
+
+// New returns a promoter on rdb. A mistake in the configuration is returned by Run.
+func New(rdb redis.UniversalClient, cfg Config) *Promoter {
+	if cfg.DeadRetention == 0 {
+		cfg.DeadRetention = 90 * 24 * time.Hour
+	}
+	if cfg.DeadMax == 0 {
+		cfg.DeadMax = 100_000
+	}
+	set, err := scripts.New(rdb, cfg.Namespace)
+	return &Promoter{cfg: cfg, set: set, err: err}
+}
+
+// Run promotes due jobs until ctx ends, through any trouble of Redis. It returns
+// nil when asked to stop, and an error only for a bad configuration.
+func (p *Promoter) Run(ctx context.Context) error {
+	if p.err != nil {
+		return p.err
+	}
+	wake := make(chan struct{}, 1)
+	waiter := p.set.PromoterWaiter()
+	defer waiter.Close()
+	go p.listen(ctx, waiter, wake)
+	go p.keepHouse(ctx)
+
+	watch := trouble.New(p.cfg.Log, "promote")
+	var nextBeat time.Time
+	for ctx.Err() == nil {
+		sleep := maxSleep
+		beat := !clock.Now().Before(nextBeat)
+		next, err := p.promoteDue(ctx, beat)
+		switch {
+		case err == nil:
+			watch.OK()
+			now := clock.Now()
+			p.lastPass.Store(now.UnixNano())
+			if beat {
+				nextBeat = now.Add(heartbeat)
+			}
+			if next >= 0 {
+				sleep = min(next, maxSleep)
+			}
+		case ctx.Err() == nil:
+			sleep = watch.Failed(err)
+		}
+		timer := clock.NewTimer(sleep)
+		select {
+		case <-timer.C:
+		case <-wake:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+	}
+	return nil
+}
+
+// LastPass is when the promoter last did its work, by this machine's clock; zero
+// if it has not yet.
+func (p *Promoter) LastPass() time.Time {
+	ns := p.lastPass.Load()
+	if ns == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, ns)
+}
+
+// promoteDue moves everything that is due, batch by batch, and returns how long it
+// is until the next job; negative if there is none.
+func (p *Promoter) promoteDue(ctx context.Context, beat bool) (time.Duration, error) {
+	for {
+		done, err := p.set.Promote(ctx, scripts.PromoteJobs, beat)
+		if err != nil {
+			return 0, err
+		}
+		if done.Taken < scripts.PromoteJobs {
+			return done.Next, nil
+		}
+		beat = false
+	}
+}
+
+// keepHouse ends expired jobs and removes what was kept long enough, beside the
+// promotion so as not to delay it. Each call is bounded, since some walk lanes.
+func (p *Promoter) keepHouse(ctx context.Context) {
+	watch := trouble.New(p.cfg.Log, "sweep")
+	for ctx.Err() == nil {
+		more, err := p.sweep(ctx)
+		switch {
+		case err == nil:
+			watch.OK()
+			if !more {
+				clock.Sleep(ctx, sweepEvery)
+			}
+		case ctx.Err() == nil:
+			clock.Sleep(ctx, watch.Failed(err))
+		}
+	}
+}
+
+// sweep is one pass of keepHouse. more says that it should be repeated at once.
+func (p *Promoter) sweep(ctx context.Context) (more bool, err error) {
+	expired, more, err := p.set.Expire(ctx, sweepJobs)
+	if err != nil {
+		return false, err
+	}
+	trimmed, err := p.set.Trim(ctx, sweepJobs, p.cfg.DeadRetention, p.cfg.DeadMax)
+	if err != nil {
+		return false, err
+	}
+	if expired > 0 {
+		p.cfg.Log.Info().Int("jobs", expired).Msg("jobs expired before they were started")
+	}
+	if trimmed.Dead > 0 {
+		p.cfg.Log.Warn().Int("jobs", trimmed.Dead).Msg("dead jobs trimmed")
+	}
+	return more || trimmed.Finished == sweepJobs || trimmed.Dead == sweepJobs, nil
+}
+
+// listen passes wake-up calls on until ctx ends. It may be inside a blocking call
+// then, which nobody waits for.
+func (p *Promoter) listen(ctx context.Context, waiter *scripts.Waiter, wake chan<- struct{}) {
+	watch := trouble.New(p.cfg.Log, "wait for wake-up calls")
+	for ctx.Err() == nil {
+		_, _, called, err := waiter.Wait(ctx)
+		if err != nil {
+			if ctx.Err() == nil {
+				clock.Sleep(ctx, watch.Failed(err))
+			}
+			continue
+		}
+		watch.OK()
+		if called {
+			select {
+			case wake <- struct{}{}:
+			default:
+			}
+		}
+	}
+}
