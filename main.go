@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	_ "embed" // for the sample
 	"os"
 	"os/signal"
 	"syscall"
@@ -10,6 +11,11 @@ import (
 
 	"github.com/bide-go/bide/internal/cli"
 )
+
+// sample is what dev runs where there is no schedules file.
+//
+//go:embed schedules.yaml
+var sample []byte
 
 func main() { os.Exit(run()) }
 
@@ -42,6 +48,6 @@ func run() int {
 	}()
 
 	env := cli.System()
-	env.Hard, env.Reload = hard, reload
+	env.Hard, env.Reload, env.Sample = hard, reload, sample
 	return cli.Run(ctx, env, os.Args)
 }

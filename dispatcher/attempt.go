@@ -57,7 +57,7 @@ const abandonAfter = 5 * time.Second
 // taken a slot for it.
 func (d *Dispatcher) start(l scripts.Leased, sent time.Time) {
 	a := &attempt{job: l.Job, lease: l.Lease, until: sent.Add(d.cfg.Lease)}
-	ctx, cancel := context.WithCancelCause(context.Background())
+	ctx, cancel := context.WithCancelCause(d.base)
 	a.cancel = cancel
 	var stop context.CancelFunc
 	a.ctx, stop = context.WithTimeoutCause(ctx, l.Job.Timeout, job.ErrTimeout)

@@ -100,6 +100,7 @@ type Dispatcher struct {
 	hardOnce sync.Once
 	lastPass atomic.Int64
 	nonce    atomic.Int64
+	base     context.Context // what handlers' contexts come from
 
 	// renew asks the lease loop for a round at once.
 	renew chan struct{}
@@ -169,6 +170,9 @@ func check(cfg Config, handlers Handlers) error {
 		return errors.New("dispatcher: no handlers were given")
 	}
 	errs = append(errs, handlers.Err())
+	if len(handlers.Names()) == 0 {
+		errs = append(errs, errors.New("dispatcher: no handler is registered"))
+	}
 	if len(cfg.Queues) == 0 {
 		errs = append(errs, errors.New("dispatcher: no queues were given"))
 	}
@@ -235,14 +239,16 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 		return d.err
 	}
 	d.names = d.handlers.Names()
+	d.base = context.WithoutCancel(ctx)
 	// work outlives ctx: it carries the calls that settle and renew.
-	work, end := context.WithCancel(context.WithoutCancel(ctx))
+	work, end := context.WithCancel(d.base)
 	defer end()
 
 	d.background(ctx, work)
 	var turns sync.WaitGroup
+	watch := trouble.New(d.cfg.Log, "reserve and settle")
 	for range 2 {
-		turns.Go(func() { d.takeTurns(work) })
+		turns.Go(func() { d.takeTurns(work, watch) })
 	}
 
 	<-ctx.Done()
@@ -280,8 +286,12 @@ func (d *Dispatcher) background(ctx, work context.Context) {
 
 // drain waits for running handlers until the grace period ends.
 func (d *Dispatcher) drain() {
-	d.lock(func() { d.intake = false })
-	d.cfg.Log.Info().Int("running", d.running()).Dur("grace", max(d.cfg.Grace, 0)).Msg("draining")
+	running := 0
+	d.lock(func() {
+		d.intake = false
+		running = d.running()
+	})
+	d.cfg.Log.Info().Int("running", running).Dur("grace", max(d.cfg.Grace, 0)).Msg("draining")
 	idle := make(chan struct{})
 	stop := make(chan struct{})
 	defer close(stop)
@@ -316,14 +326,20 @@ func (d *Dispatcher) giveBack(work context.Context) {
 		d.cfg.Log.Warn().Err(err).Msg("not signed off")
 	}
 	var rest []*attempt
+	var completed []scripts.Lease
 	d.lock(func() {
 		for _, a := range d.held {
-			if a.leaseLost() {
-				continue
+			switch {
+			case a.returned && a.err == nil: // its settlement has not been answered
+				completed = append(completed, a.lease)
+			case !a.leaseLost():
+				rest = append(rest, a)
 			}
-			rest = append(rest, a)
 		}
 	})
+	if len(completed) > 0 {
+		_, _ = d.set.Complete(ctx, completed) // failing again leaves it to the lease
+	}
 	if len(rest) == 0 {
 		return
 	}

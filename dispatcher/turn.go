@@ -28,8 +28,7 @@ type turn struct {
 func (d *Dispatcher) callTimeout() time.Duration { return min(5*time.Second, d.cfg.Lease/3) }
 
 // takeTurns is one of the loops that take turns.
-func (d *Dispatcher) takeTurns(work context.Context) {
-	watch := trouble.New(d.cfg.Log, "reserve and settle")
+func (d *Dispatcher) takeTurns(work context.Context, watch *trouble.Log) {
 	for {
 		t, ok := d.nextTurn()
 		if !ok {
@@ -77,7 +76,8 @@ func (d *Dispatcher) compose() (turn, bool) {
 	}
 	// A second turn overlaps the first only if it carries its share: else the
 	// two would chop the work into ever smaller ones.
-	if d.inFlight > 0 && len(d.done) < max(1, d.cfg.Concurrency/4) && !(d.hungry && d.free > d.cfg.Concurrency/4) {
+	share := max(1, d.cfg.Concurrency/4)
+	if d.inFlight > 0 && len(d.done) < share && (!d.hungry || d.free < share) {
 		return turn{}, false
 	}
 	wants := d.intake && d.free > 0 && d.hungry

@@ -95,6 +95,7 @@ func (j *Job) LastError() string {
 // Kind says how an attempt ended badly.
 type Kind string
 
+// The kinds of failure.
 const (
 	KindFailed  Kind = "failed"  // the handler returned an error
 	KindTimeout Kind = "timeout" // the attempt ran into the job's timeout

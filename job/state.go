@@ -67,6 +67,7 @@ func (s State) Valid() bool {
 // Reason says why a job ended other than by completing.
 type Reason string
 
+// The reasons, with the end states they belong to.
 const (
 	ReasonAttempts  Reason = "attempts"  // dead: the last allowed attempt failed
 	ReasonPermanent Reason = "permanent" // dead: the handler said that no retry can help
@@ -84,6 +85,7 @@ const (
 // Trigger says who created a job.
 type Trigger string
 
+// The triggers.
 const (
 	TriggerSchedule Trigger = "schedule" // a tick of a schedule
 	TriggerManual   Trigger = "manual"   // a schedule's run asked for by a person

@@ -185,7 +185,7 @@ for q = 1, queues do
   end
 end
 
-local reply = { us, again and #taken == 0 and 'again' or left and 'left' or 'idle' }
+local reply = { us, (again and #taken == 0 or budget.bytes <= 0) and 'again' or left and 'left' or 'idle' }
 if #taken == 0 then return reply end
 
 local runs, leases, scores, expiries = {}, {}, {}, {}

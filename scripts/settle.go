@@ -83,6 +83,7 @@ func (s *Set) Release(ctx context.Context, leases []Lease) ([]job.State, error) 
 // Renewal is what a renewal said about one lease.
 type Renewal string
 
+// The renewals.
 const (
 	Renewed      Renewal = "ok"
 	CancelAsked  Renewal = "cancel" // renewed, and the job is to be cancelled

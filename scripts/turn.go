@@ -2,7 +2,6 @@ package scripts
 
 import (
 	"context"
-	"errors"
 
 	"github.com/redis/go-redis/v9"
 
@@ -84,11 +83,15 @@ func (s *Set) together(ctx context.Context, parts []part) {
 		return
 	}
 	cmds := make([]call, len(parts))
+	for i, p := range parts {
+		cmds[i] = s.command(ctx, p.script, true, p.args)
+	}
+	answered := make(chan struct{})
 	send := func() error {
+		defer close(answered)
 		pipe := s.rdb.Pipeline()
-		for i, p := range parts {
-			cmds[i] = s.command(ctx, p.script, true, p.args)
-			_ = pipe.Process(ctx, cmds[i]) // queues it; nothing can fail yet
+		for _, cmd := range cmds {
+			_ = pipe.Process(ctx, cmd) // queues it; nothing can fail yet
 		}
 		_, err := pipe.Exec(ctx)
 		return err
@@ -101,15 +104,17 @@ func (s *Set) together(ctx context.Context, parts []part) {
 	} else {
 		err = bounded(ctx, send)
 	}
-	var reply redis.Error
-	if err != nil && !errors.As(err, &reply) {
-		// The round trip as a whole broke; the answers of single commands cannot
-		// be told apart, and may still be written by a send left behind.
+	select {
+	case <-answered:
+	default:
+		// Nothing was sent, or what was sent is still being waited for in the
+		// background, which may write to the commands at any moment.
 		for i := range parts {
 			parts[i].err = classify(err)
 		}
 		return
 	}
+	// Some may have been answered before the connection broke.
 	for i := range parts {
 		err := cmds[i].Err()
 		if redis.HasErrorPrefix(err, "NOSCRIPT") {

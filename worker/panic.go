@@ -25,7 +25,7 @@ type PanicError struct {
 
 // Error tells the value, without the stack.
 func (e *PanicError) Error() string {
-	if e.Value == error(ErrGoexit) {
+	if e.Value == ErrGoexit { //nolint:errorlint // this very value, not one that wraps it
 		return ErrGoexit.Error()
 	}
 	return fmt.Sprintf("panic: %v", e.Value)

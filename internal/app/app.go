@@ -61,7 +61,7 @@ func Run(ctx context.Context, opts Options) error {
 	if err := s.build(); err != nil {
 		return err
 	}
-	listener, err := s.listen()
+	listener, err := s.listen(ctx)
 	if err != nil {
 		return err
 	}

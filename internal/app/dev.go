@@ -135,7 +135,8 @@ func (s *screen) outcome(o dispatcher.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	j := o.Job
-	word, text := string(o.State), ""
+	word := string(o.State)
+	var text string
 	attempt := fmt.Sprintf("attempt %d of %d", j.Attempt(), j.MaxAttempts)
 	switch o.State {
 	case job.Completed:

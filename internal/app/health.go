@@ -20,14 +20,15 @@ func readAtMost(r io.Reader, limit int64) ([]byte, error) {
 }
 
 // listen binds the address of the HTTP endpoints, if there is one.
-func (s *service) listen() (net.Listener, error) {
+func (s *service) listen(ctx context.Context) (net.Listener, error) {
 	if s.opts.Listen == "" {
 		return nil, nil
 	}
-	l, err := net.Listen("tcp", s.opts.Listen)
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", s.opts.Listen)
 	if errors.Is(err, syscall.EADDRINUSE) && s.opts.AnyPort {
 		host, _, _ := net.SplitHostPort(s.opts.Listen)
-		l, err = net.Listen("tcp", net.JoinHostPort(host, "0"))
+		l, err = lc.Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w; give another address with --listen", err)

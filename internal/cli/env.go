@@ -20,6 +20,9 @@ type Env struct {
 	// Width is the terminal's width in characters, 0 if not known.
 	Width int
 
+	// Sample is the schedules file of dev where there is no other.
+	Sample []byte
+
 	// Hard is closed to end a drain at once; Reload asks for schedules files to be
 	// read again. Both may be nil.
 	Hard   <-chan struct{}

@@ -47,7 +47,7 @@ func readDefaults(src *source, p *pair) defaults {
 		var bad bool
 		field := s.child(p.name)
 		field.bad = &bad
-		d.settings.read(field, p)
+		d.read(field, p)
 		d.broken[p.name] = bad
 	}
 	return d
@@ -61,7 +61,7 @@ func (set *settings) read(s scope, p pair) bool {
 	case "queue":
 		set.queue = s.queue(p)
 	case "timeout":
-		set.timeout, _ = s.duration(p)
+		set.timeout = s.duration(p)
 	case "retry":
 		set.retry = s.retry(p)
 	default:
@@ -106,9 +106,9 @@ func (s scope) retry(p pair) (r retry) {
 			n, _ := field.integer(p, 1, maxAttempts)
 			r.maxAttempts = int(n)
 		case "minBackoff":
-			r.minBackoff, _ = field.duration(p)
+			r.minBackoff = field.duration(p)
 		case "maxBackoff":
-			r.maxBackoff, _ = field.duration(p)
+			r.maxBackoff = field.duration(p)
 		}
 	}
 	s.checkBackoff(known, r)

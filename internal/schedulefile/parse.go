@@ -34,7 +34,7 @@ func (s *source) parse() *yaml.Node {
 		return nil
 	}
 	var doc, more yaml.Node
-	if err := loader.Load(&doc); err == io.EOF {
+	if err := loader.Load(&doc); errors.Is(err, io.EOF) {
 		s.refuseEmpty()
 		return nil
 	} else if err != nil {
@@ -45,7 +45,7 @@ func (s *source) parse() *yaml.Node {
 		s.refuse("E001", span{more.Line, 1, 3}, "a second YAML document begins here; a file holds one",
 			`remove the line "---", or make it a file of its own`)
 		return nil
-	} else if err != io.EOF {
+	} else if !errors.Is(err, io.EOF) {
 		s.syntax(err)
 		return nil
 	}
@@ -164,7 +164,7 @@ func (s *source) syntaxCause(e *yaml.LoadError) (c cause, ok bool) {
 	switch first := value[:1]; {
 	case first == "*" && strings.ContainsAny(value, " /"):
 		c.message = `"*" at the beginning of a value means an alias`
-	case strings.Contains("@`%", first):
+	case first == "@" || first == "`" || first == "%":
 		c.message = fmt.Sprintf("%q cannot begin a value", first)
 	default:
 		return c, false

@@ -73,14 +73,14 @@ func (s scope) integer(p pair, lo, hi int64) (int64, bool) {
 
 // duration reads a duration above zero. Zero would mean "the default" to those
 // who get the definition, which is not what somebody who writes it expects.
-func (s scope) duration(p pair) (time.Duration, bool) {
+func (s scope) duration(p pair) time.Duration {
 	switch {
 	case p.value.Tag == "!!int" || p.value.Tag == "!!float":
 		s.wrongType(p, "a duration with a unit", durationHint(p.value.Value))
-		return 0, false
+		return 0
 	case !isText(p.value):
 		s.wrongType(p, `a duration such as "5s"`, "")
-		return 0, false
+		return 0
 	}
 	d, err := duration.Parse(p.value.Value)
 	if err != nil {
@@ -90,13 +90,13 @@ func (s scope) duration(p pair) (time.Duration, bool) {
 			message, hint = de.Message, de.Hint
 		}
 		s.fail("E016", p.at(), s.label()+": "+message, hint)
-		return 0, false
+		return 0
 	}
 	if d <= 0 {
 		s.fail("E008", p.at(), fmt.Sprintf("%s must be longer than 0s", s.label()), "leave the field out for its default")
-		return 0, false
+		return 0
 	}
-	return d, true
+	return d
 }
 
 // durationHint suggests seconds for a bare number.

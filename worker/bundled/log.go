@@ -8,6 +8,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/bide-go/bide/internal/clock"
 	"github.com/bide-go/bide/job"
 	"github.com/bide-go/bide/worker"
 )
@@ -66,15 +67,8 @@ func logHandler(log zerolog.Logger) worker.Handler {
 
 // sleep returns the cause of ctx if that ends before d is over.
 func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
+	if d <= 0 || clock.Sleep(ctx, d) {
 		return nil
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return context.Cause(ctx)
 }

@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/bide-go/bide/job"
+)
+
+func (p *program) jobsCancelCommand() *cli.Command {
+	return &cli.Command{
+		Name: "cancel", Usage: "cancel jobs", ArgsUsage: "ID…",
+		Description: "Delayed and waiting jobs end at once. The context of an active one is cancelled: it ends when its handler\n" +
+			"returns, and is completed if the handler returns without an error. All IDs are tried.",
+		Action: func(c *cli.Context) error {
+			return p.act(c, func(ctx context.Context, conn *conn, id string) (job.State, error) { return conn.set.Cancel(ctx, id) })
+		},
+	}
+}
+
+func (p *program) jobsRetryCommand() *cli.Command {
+	return &cli.Command{
+		Name: "retry", Usage: "start dead jobs anew, or make delayed ones due now", ArgsUsage: "ID…",
+		Description: "A dead job waits again with no failed attempts; its errors are kept. All IDs are tried.",
+		Action: func(c *cli.Context) error {
+			return p.act(c, func(ctx context.Context, conn *conn, id string) (job.State, error) { return conn.set.Revive(ctx, id) })
+		},
+	}
+}
+
+// acted is what became of one id.
+type acted struct {
+	ID    string `json:"id"`
+	OK    bool   `json:"ok"`
+	State text   `json:"state"`
+	Error text   `json:"error"`
+}
+
+type move func(ctx context.Context, conn *conn, id string) (job.State, error)
+
+// act tries a move on every id. A job that refuses does not stop the others; a
+// Redis that does not answer, or takes no writes, would refuse all of them.
+func (p *program) act(c *cli.Context, do move) error {
+	list, err := ids(c, 0)
+	if err != nil {
+		return err
+	}
+	return p.withRedis(c.Context, shortCommand, func(ctx context.Context, conn *conn) error {
+		var results []acted
+		var errs several
+		var fatal error
+		for _, id := range list {
+			r := acted{ID: id}
+			err := fatal
+			if fatal != nil {
+				err = errors.New("not tried")
+			} else {
+				var state job.State
+				state, err = do(ctx, conn, id)
+				r.State = text(state)
+			}
+			r.OK = err == nil
+			if err != nil {
+				r.Error = text(err.Error())
+				errs = append(errs, err)
+				if code, _ := judge(err); code != exitState && fatal == nil {
+					fatal = err
+				}
+			}
+			results = append(results, r)
+		}
+		if err := p.writeActed(results); err != nil {
+			return err
+		}
+		switch {
+		case fatal != nil:
+			return fatal
+		case len(errs) > 0:
+			_, next := judge(errs[0])
+			return &failure{code: exitState, err: errs, next: next}
+		}
+		return nil
+	})
+}
+
+func (p *program) writeActed(results []acted) error {
+	if p.set.json {
+		return p.writeJSON(struct {
+			Items []acted `json:"items"`
+		}{results})
+	}
+	for _, r := range results {
+		if !r.OK {
+			continue
+		}
+		if _, err := fmt.Fprintf(p.stdout, "%s  %s\n", clean(r.ID), r.State); err != nil {
+			return err
+		}
+		if r.State == text(job.Active) {
+			p.say("job %s is running: its handler was asked to stop", r.ID)
+		}
+	}
+	return nil
+}
