@@ -121,6 +121,14 @@ func (p *Promoter) promoteDue(ctx context.Context, beat bool) (time.Duration, er
 		if err != nil {
 			return 0, err
 		}
+		if done.Inbox > 0 {
+			if err := p.adopt(ctx); err != nil {
+				return 0, err
+			}
+			if done.Taken < scripts.PromoteJobs {
+				return 0, nil // what was adopted may be due
+			}
+		}
 		if done.Taken < scripts.PromoteJobs {
 			return done.Next, nil
 		}

@@ -13,6 +13,8 @@ if (meta[1] or '') ~= ARGV[1] then return { 'moved', meta[1] or '' } end
 can_finish()
 redis.call('HLEN', K.schedules)
 redis.call('ZCARD', K.delayed)
+redis.call('HLEN', K.queues)
+local largest = tonumber(redis.call('HGET', K.counts, 'largest') or '0')
 
 local names, at = {}, 3
 while at <= #ARGV do
@@ -46,12 +48,22 @@ local function unplan(name)
   event('cancelled', gone, 'reason', 'removed')
 end
 
--- rewrite gives a planned tick the job of the new definition.
-local function rewrite(id, queue, tail)
-  local h = read_head(id)
+-- rewrite gives a planned tick whose instant has not come the job of the new
+-- definition, unless that names one queue too many.
+local function rewrite(name, id, queue, tail)
+  local h = redis.call('ZSCORE', K.planned .. name, id) and read_head(id)
   local due = h and redis.call('ZSCORE', K.delayed, h.member)
-  if not due then return end
-  redis.call('SET', K.job .. id, table.concat({ h.kind, h.arrival, h.created, h.due, h.expiry, tail }, '\t'))
+  if not due or tonumber(due) <= now then return end
+  if redis.call('HEXISTS', K.queues, queue) == 0 then
+    if redis.call('HLEN', K.queues) >= 1000 then return end
+    redis.call('HSET', K.queues, queue, '')
+  end
+  local body = table.concat({ h.kind, h.arrival, h.created, h.due, h.expiry, tail }, '\t')
+  redis.call('SET', K.job .. id, body)
+  if #body > largest then
+    largest = 2 * #body
+    redis.call('HSET', K.counts, 'largest', largest)
+  end
   if queue ~= h.queue then
     redis.call('ZREM', K.delayed, h.member)
     redis.call('ZADD', K.delayed, due, h.arrival .. ':' .. queue .. ':' .. id)
@@ -77,7 +89,7 @@ while at <= #ARGV do
   elseif act == 'rewrite' then
     redis.call('HSET', K.schedules, name, ARGV[at + 2])
     redis.call('HSET', key, 'number', revision)
-    for i = at + 4, at + 3 + 3 * ARGV[at + 3], 3 do rewrite(ARGV[i], ARGV[i + 1], ARGV[i + 2]) end
+    for i = at + 4, at + 3 + 3 * ARGV[at + 3], 3 do rewrite(name, ARGV[i], ARGV[i + 1], ARGV[i + 2]) end
     at = at + 4 + 3 * ARGV[at + 3]
   else
     redis.call('HSET', K.schedules, name, ARGV[at + 2])

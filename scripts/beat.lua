@@ -6,6 +6,8 @@
 -- Reply now
 local id = ARGV[1]
 redis.call('ZCARD', K.workers)
+redis.call('HLEN', K.worker .. id)
+redis.call('HLEN', K.queues)
 if ARGV[2] == '1' then
   redis.call('ZREM', K.workers, id)
   redis.call('DEL', K.worker .. id, K.wake_worker .. id)

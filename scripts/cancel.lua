@@ -13,7 +13,10 @@ redis.call('HLEN', K.ghosts)
 local state = place(id, h)
 if state == 'active' then
   local value = redis.call('HGET', K.lease, id)
-  if value and string.sub(value, -1) ~= 'c' then redis.call('HSET', K.lease, id, value .. 'c') end
+  if value and string.sub(value, -1) ~= 'c' then
+    redis.call('HDEL', K.lease, id) -- a removal first: a full Redis takes the rest
+    redis.call('HSET', K.lease, id, value .. 'c')
+  end
   local worker = value and string.match(value, '^[^:]+')
   if worker then
     -- The worker may be gone: its list goes by itself. No job depends on it.

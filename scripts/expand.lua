@@ -12,10 +12,15 @@ if not s[1] then return { 'gone' } end
 if s[1] ~= ARGV[2] or s[2] ~= ARGV[3] then return { 'moved', s[1], s[2] } end
 redis.call('ZCARD', K.planned .. ARGV[1])
 
-local planned = {}
+-- A tick that no lane can take is counted as missed.
+local planned, missed = {}, tonumber(ARGV[5])
 for i = 6, #ARGV, 7 do
   local id = ARGV[i]
-  if redis.call('EXISTS', K.job .. id) == 0 and not refuses(ARGV[i + 2]) then
+  if redis.call('EXISTS', K.job .. id) == 1 then
+    -- planned before
+  elseif refuses(ARGV[i + 2]) then
+    missed = missed + 1
+  else
     add(id, ARGV[i + 2], ARGV[i + 3], ARGV[i + 4], '', ARGV[i + 5], ARGV[i + 6], true)
     planned[#planned + 1] = ARGV[i + 1]
     planned[#planned + 1] = id
@@ -23,9 +28,9 @@ for i = 6, #ARGV, 7 do
 end
 create()
 redis.call('HSET', key, 'cursor', ARGV[4])
-if ARGV[5] ~= '0' then
-  redis.call('HINCRBY', key, 'missed', ARGV[5])
-  event('missed', { ARGV[1] }, 'ticks', ARGV[5])
+if missed > 0 then
+  redis.call('HINCRBY', key, 'missed', missed)
+  event('missed', { ARGV[1] }, 'ticks', missed)
 end
 if #planned > 0 then redis.call('ZADD', K.planned .. ARGV[1], unpack(planned)) end
 return { 'ok', #planned / 2, ARGV[4] }

@@ -7,6 +7,7 @@
 can_finish()
 redis.call('HLEN', K.ghosts)
 redis.call('ZCARD', K.delayed)
+redis.call('ZCARD', K.active)
 local ids = redis.call('ZRANGE', K.expiry, '-inf', now, 'BYSCORE', 'LIMIT', 0, ARGV[1])
 local expired = {}
 for _, id in ipairs(ids) do

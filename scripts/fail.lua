@@ -23,7 +23,7 @@ for i = 1, #ARGV, 6 do
       finish_spoilt(id, why)
       outcome = 'spoilt'
     else
-      local attempts = tonumber(get_run(id, 'attempts')[1] or '0') + 1
+      local attempts = count_of(get_run(id, 'attempts')[1]) + 1
       note_failure(id, table.concat({ ARGV[i + 4], attempts, now, lease.started, lease.worker }, ' ') .. '\n' .. ARGV[i + 5])
       set_run(id, 'attempts', attempts, 'started', lease.started, 'worker', lease.worker)
       if lease.cancelled then
@@ -49,5 +49,11 @@ for i = 1, #ARGV, 6 do
   end
 end
 if nearest and (not first[2] or nearest < tonumber(first[2])) then wake(K.wake_promoter) end
-for name, ids in pairs(happened) do event(name, ids) end
+for name, ids in pairs(happened) do
+  if name == 'cancelled' then
+    event(name, ids, 'reason', 'request')
+  else
+    event(name, ids)
+  end
+end
 return reply

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/bide-go/bide/internal/redistest"
 	"github.com/bide-go/bide/job"
@@ -19,6 +20,7 @@ type bench struct {
 	t *testing.T
 	*redistest.Server
 	*scripts.Set
+	rdb *redis.Client
 	seq int
 }
 

@@ -6,12 +6,13 @@
 -- Reply {now, revision or '' when nothing was ever applied, who applied it, when,
 --        per schedule if the revision is another one: name, definition, incarnation, number, cursor}
 local meta = redis.call('HMGET', K.meta, 'revision', 'appliedBy', 'appliedAt')
+redis.call('HLEN', K.schedules)
 redis.pcall('HSET', K.beats, 'scheduler', now)
 local reply = { now, meta[1] or '', meta[2] or '', meta[3] or '' }
 if not meta[1] or meta[1] == ARGV[1] then return reply end
 local all = redis.call('HGETALL', K.schedules)
 for i = 1, #all, 2 do
-  local s = redis.call('HMGET', K.schedule .. all[i], 'incarnation', 'number', 'cursor')
+  local s = redis.pcall('HMGET', K.schedule .. all[i], 'incarnation', 'number', 'cursor')
   reply[#reply + 1] = all[i]
   reply[#reply + 1] = all[i + 1]
   for j = 1, 3 do reply[#reply + 1] = s[j] or '' end

@@ -2,6 +2,7 @@ package scripts
 
 import (
 	"context"
+	"math"
 	"time"
 )
 
@@ -15,6 +16,8 @@ type Promoted struct {
 	// Next is how long until the next one is due, 0 if it is now; negative if the
 	// delayed set is empty.
 	Next time.Duration
+	// Inbox counts the entries that wait to be adopted.
+	Inbox int
 }
 
 // Promote moves up to limit due jobs to the lanes. With beat it also notes that a
@@ -31,6 +34,7 @@ func (s *Set) Promote(ctx context.Context, limit int, beat bool) (Promoted, erro
 	list := toList(reply)
 	return Promoted{
 		Taken: int(toInt(item(list, 0))),
-		Next:  time.Duration(toInt(item(list, 1))) * time.Microsecond,
+		Next:  time.Duration(min(toInt(item(list, 1)), math.MaxInt64/1000)) * time.Microsecond,
+		Inbox: int(toInt(item(list, 2))),
 	}, nil
 }

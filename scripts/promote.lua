@@ -4,7 +4,7 @@
 -- include: clock head run reject finish wake event
 -- KEYS  1 routing
 -- ARGV  1 limit   2 '1' to beat the promoter's heart
--- Reply {entries taken, microseconds until the next is due or -1}
+-- Reply {entries taken, microseconds until the next is due or -1, entries in the inbox}
 local due = redis.call('ZRANGE', K.delayed, '-inf', now, 'BYSCORE', 'LIMIT', 0, ARGV[1])
 local lanes, order, ended, foreign, stuck = {}, {}, {}, {}, {}
 local claimed = {}
@@ -71,10 +71,15 @@ end
 for _, member in ipairs(foreign) do reject('no job of bide: not <arrival>:<queue>:<id>', member) end
 -- Something foreign stands under the lane's key: the jobs come again in a second
 -- and do not stop the others meanwhile.
-for _, member in ipairs(stuck) do redis.call('ZADD', K.delayed, now + 1000, member) end
+for _, member in ipairs(stuck) do
+  redis.call('ZREM', K.delayed, member)
+  redis.call('ZADD', K.delayed, now + 1000, member)
+end
 if ARGV[2] == '1' then redis.pcall('HSET', K.beats, 'promoter', now) end
 
+local inbox = redis.pcall('ZCARD', K.inbox)
+if type(inbox) ~= 'number' then inbox = 0 end
 local first = redis.call('ZRANGE', K.delayed, 0, 0, 'WITHSCORES')
-if not first[2] then return { #due, -1 } end
+if not first[2] then return { #due, -1, inbox } end
 local clock = redis.call('TIME')
-return { #due, math.max(0, first[2] * 1000 - (clock[1] * 1000000 + clock[2])) }
+return { #due, math.max(0, first[2] * 1000 - (clock[1] * 1000000 + clock[2])), inbox }

@@ -26,7 +26,7 @@ for i = #ids, 1, -1 do
     outcome = 'spoilt'
   else
     local run = get_run(id, 'attempts', 'lost')
-    local attempt, lost = tonumber(run[1] or '0') + 1, tonumber(run[2] or '0') + 1
+    local attempt, lost = count_of(run[1]) + 1, count_of(run[2]) + 1
     note_failure(id, table.concat({ 'lost', attempt, now, started, worker }, ' ') ..
       '\nthe lease ran out: the worker died, was cut off or stood still\0')
     set_run(id, 'lost', lost, 'worker', worker, 'started', started)
@@ -49,7 +49,11 @@ for i = #ids, 1, -1 do
   table.insert(happened[name], id)
 end
 for name, some in pairs(happened) do
-  if name ~= 'spoilt' then event(name, some) end
+  if name == 'cancelled' then
+    event(name, some, 'reason', 'request')
+  elseif name ~= 'spoilt' then
+    event(name, some)
+  end
 end
 reply[2] = redis.call('ZCOUNT', K.active, '-inf', string.format('%.0f', before))
 return reply

@@ -1,12 +1,14 @@
 -- release: give leased jobs back to the front of their queues' -delayed lanes, in
 -- the order given, without counting an attempt. A job that was asked to cancel
--- ends cancelled instead.
+-- ends cancelled instead. Where something foreign stands under the lane's key the
+-- job comes again in a second.
 -- include: clock head run reject finish wake event lease
 -- KEYS  1 routing
 -- ARGV  per job: id, token
--- Reply per job, last first: 'waiting' | 'cancelled' | 'stale' | 'spoilt'
+-- Reply per job, last first: 'waiting' | 'delayed' | 'cancelled' | 'stale' | 'spoilt'
 can_finish()
 redis.call('ZCARD', K.active)
+redis.call('ZCARD', K.delayed)
 
 local reply = {}
 -- LPUSH puts each before the one pushed earlier, so the last goes first.
@@ -28,12 +30,15 @@ for i = #ARGV - 1, 1, -2 do
     event('cancelled', { id }, 'reason', 'request')
     outcome = 'cancelled'
   else
-    redis.call('LLEN', lane)
     end_lease(id)
-    redis.call('LPUSH', lane, h.member)
     set_run(id, 'back', 1, 'worker', lease.worker, 'started', lease.started)
-    wake(K.wake .. h.queue)
-    outcome = 'waiting'
+    if type(redis.pcall('LPUSH', lane, h.member)) == 'number' then
+      wake(K.wake .. h.queue)
+      outcome = 'waiting'
+    else
+      redis.call('ZADD', K.delayed, now + 1000, h.member)
+      outcome = 'delayed'
+    end
   end
   reply[#reply + 1] = outcome
 end

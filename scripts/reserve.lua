@@ -42,18 +42,42 @@ local function bodies(members)
   return redis.call('MGET', unpack(keys)), count
 end
 
--- judge says what to do with a lane entry: 'take', 'keep' (another's), 'drop' (a
--- leftover), or ends it.
+-- judge says what to do with a lane entry: 'take', 'keep' (another's), 'end' (too
+-- late or spoilt), or drop it: a 'ghost', 'foreign', or a 'leftover' of an earlier
+-- job with the same id, which was counted when it ended.
 local function judge(member, body)
   local id = string.match(member, '^%x+:[^:]+:(.+)$')
   if not id then return 'foreign' end
   if ghosts and redis.call('HEXISTS', K.ghosts, member) == 1 then return 'ghost' end
-  if not body then return 'spoilt', id end
+  if not body then return 'end', id end
   local kind, arrival, expiry, name = string.match(body, '^([PX])\t(%x+)\t%d+\t%d*\t(%d*)\t[^\t]*\t([^\t]*)\t')
-  if not kind or string.sub(member, 1, #arrival) ~= arrival then return 'spoilt', id end
-  if expiry ~= '' and now >= tonumber(expiry) and redis.call('ZSCORE', K.expiry, id) then return 'expired', id end
+  if not kind then return 'end', id end
+  if string.sub(member, 1, #arrival) ~= arrival then return 'leftover', id end
+  if expiry ~= '' and now >= tonumber(expiry) and redis.call('ZSCORE', K.expiry, id) then return 'end', id end
   if not handled[name] then return 'keep', id, name end
   return 'take', id, name, kind
+end
+
+-- clear sees to the entries that were neither taken nor kept. They have been
+-- popped: a removal came first, so a full Redis takes what follows.
+local function clear(entries)
+  for _, e in ipairs(entries) do
+    if e.verdict == 'ghost' then
+      drop_ghost(e.member)
+    elseif e.verdict == 'end' then
+      local h, why = read_head(e.id)
+      if h then
+        finish(e.id, h, 'expired', 'deadline')
+        event('expired', { e.id }, 'reason', 'deadline')
+      else
+        finish_spoilt(e.id, why)
+      end
+    elseif e.verdict == 'leftover' then
+      reject('an earlier job with this id left it behind', e.member)
+    else
+      reject('no job of bide: not <arrival>:<queue>:<id>', e.member)
+    end
+  end
 end
 
 -- put_off sends jobs that nobody here handles back to the delayed set without
@@ -63,7 +87,7 @@ local function put_off(entries)
   for _, e in ipairs(entries) do
     local h = read_head(e.id)
     local run = get_run(e.id, 'putoff', 'due')
-    local times = tonumber(run[1] or '0')
+    local times = count_of(run[1])
     local pause = 1000
     if not e.elsewhere then
       pause = math.min(60000, 1000 * 2 ^ times)
@@ -76,7 +100,7 @@ end
 
 -- scan walks one lane for at most want jobs and returns how many it took.
 local function scan(queue, lane, want)
-  local kept, gone, pos, orphans, mine = {}, 0, 0, 0, 0
+  local kept, others, pos, orphans, mine = {}, {}, 0, 0, 0
   while mine < want and budget.bytes > 0 do
     local size = #kept > 0 and WINDOW or math.min(want - mine, WINDOW)
     local members = redis.pcall('LRANGE', lane, pos, pos + size - 1)
@@ -95,17 +119,9 @@ local function scan(queue, lane, want)
         taken[#taken + 1] = { member, id, body, queue, kind }
       elseif verdict == 'keep' then
         kept[#kept + 1] = { member = member, id = id, name = name }
-      elseif verdict == 'ghost' then
-        drop_ghost(member)
-      elseif verdict == 'expired' then
-        finish(id, read_head(id), 'expired', 'deadline')
-        event('expired', { id }, 'reason', 'deadline')
-      elseif verdict == 'spoilt' then
-        finish_spoilt(id, 'in lane ' .. lane .. ' without a readable body')
       else
-        reject('no job of bide: not <arrival>:<queue>:<id>', member)
+        others[#others + 1] = { verdict = verdict, member = member, id = id }
       end
-      if verdict ~= 'keep' then gone = gone + 1 end
     end
     pos = pos + count
     if #kept >= WINDOW and (mine > 0 or pos >= DEEP) then break end
@@ -134,14 +150,16 @@ local function scan(queue, lane, want)
       redis.call('LPOP', lane, pos)
       for i = #stay, 1, -1 do redis.call('LPUSH', lane, stay[i].member) end
       put_off(off)
+      clear(others)
       again = true
       return 0
     end
   end
-  if gone > 0 then
+  if mine + #others > 0 then
     if mine == 0 then again = true end
     redis.call('LPOP', lane, pos)
     for i = #kept, 1, -1 do redis.call('LPUSH', lane, kept[i].member) end
+    clear(others)
   end
   return mine
 end

@@ -49,12 +49,24 @@ func (s *Set) WorkerWaiter(worker string) *Waiter {
 // Wait returns the next call: its queue, empty for one to a worker or to the
 // promoter, and its content. ok is false when none came within a second.
 func (w *Waiter) Wait(ctx context.Context) (queue, content string, ok bool, err error) {
-	reply, err := w.rdb.BLPop(ctx, waitAtMost, w.keys...).Result()
+	args := make([]any, 0, len(w.keys)+2)
+	args = append(args, "blpop")
+	for _, key := range w.keys {
+		args = append(args, key)
+	}
+	// Not BLPop, which waits ten seconds longer for the answer of a server that
+	// has vanished: the client's own read timeout holds.
+	cmd := redis.NewStringSliceCmd(ctx, append(args, int(waitAtMost/time.Second))...)
+	err = w.rdb.Process(ctx, cmd)
 	if errors.Is(err, redis.Nil) {
 		return "", "", false, nil
 	}
 	if err != nil {
 		return "", "", false, classify(err)
+	}
+	reply := cmd.Val()
+	if len(reply) != 2 {
+		return "", "", false, nil
 	}
 	if w.prefix != "" && len(reply[0]) > len(w.prefix) && reply[0][:len(w.prefix)] == w.prefix {
 		queue = reply[0][len(w.prefix):]
@@ -75,12 +87,12 @@ func blocking(rdb redis.UniversalClient) (client redis.UniversalClient, own bool
 	switch c := rdb.(type) {
 	case *redis.Client:
 		o := *c.Options()
-		o.PoolSize, o.MinIdleConns, o.MaxIdleConns, o.MaxRetries = 2, 0, 2, -1
+		o.PoolSize, o.MinIdleConns, o.MaxIdleConns, o.MaxRetries, o.ReadTimeout = 2, 0, 2, -1, waitAtMost+2*time.Second
 		o.PushNotificationProcessor, o.MaintNotificationsConfig = nil, noMaintenance()
 		return redis.NewClient(&o), true
 	case *redis.ClusterClient:
 		o := *c.Options()
-		o.PoolSize, o.MinIdleConns, o.MaxIdleConns = 2, 0, 2
+		o.PoolSize, o.MinIdleConns, o.MaxIdleConns, o.ReadTimeout = 2, 0, 2, waitAtMost+2*time.Second
 		o.PushNotificationProcessor, o.MaintNotificationsConfig = nil, noMaintenance()
 		return redis.NewClusterClient(&o), true
 	}

@@ -35,11 +35,13 @@ local function finish(id, h, state, reason, ...)
   if h.schedule ~= '' then tell_schedule(id, h, state, reason) end
 end
 
--- finish_spoilt ends a job whose body cannot be read: it is counted as dead, so
--- that the sum holds, and what is known of it is noted as rejected.
+-- finish_spoilt ends a job, already taken from its place, whose body cannot be
+-- read: it is counted as dead, so that the sum holds, and noted as rejected. What
+-- stood under its keys goes: without a place it would block the id for ever.
 local function finish_spoilt(id, why)
   redis.call('HINCRBY', K.counts, 'dead', 1)
   redis.call('ZREM', K.expiry, id)
+  redis.call('UNLINK', K.job .. id, K.run .. id, K.errors .. id)
   reject(why, id)
 end
 

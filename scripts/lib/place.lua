@@ -8,7 +8,10 @@ local function place(id, h)
   score = redis.call('ZSCORE', K.dead, id)
   if score then return 'dead', score end
   score = redis.call('ZSCORE', K.finished, id)
-  if score then return redis.call('HGET', K.run .. id, 'state') or 'completed', score end
+  if score then
+    local state = redis.pcall('HGET', K.run .. id, 'state')
+    return type(state) == 'string' and state or 'completed', score
+  end
   return 'waiting'
 end
 

@@ -15,6 +15,11 @@ local function get_run(id, ...)
   return reply
 end
 
+-- count_of reads a number from a run field; what is none counts as 0.
+local function count_of(field)
+  return tonumber(field or '') or 0
+end
+
 -- note_failure keeps the newest ten failures. entry is
 -- '<kind> <attempt> <at> <started> <worker>\n<error>\0<stack>'.
 local function note_failure(id, entry)

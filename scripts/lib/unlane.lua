@@ -5,9 +5,11 @@
 local function unlane(h, lane)
   if redis.call('LLEN', lane) <= 1000 then
     if redis.call('LREM', lane, 1, h.member) == 0 then
-      redis.call('LREM', K.queue .. h.queue, 1, h.member)
+      redis.pcall('LREM', K.queue .. h.queue, 1, h.member)
     end
   else
+    -- A removal first, undone at once, or a full Redis would not take the rest.
+    redis.call('LPUSH', lane, redis.call('LPOP', lane))
     redis.call('HSET', K.ghosts, h.member, lane)
     redis.call('HINCRBY', K.counts, 'ghosts:' .. lane, 1)
   end
