@@ -7,9 +7,11 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 	_ "time/tzdata" // schedules have time zones, whatever the machine has
 
 	"github.com/bide-go/bide/internal/cli"
+	"github.com/bide-go/bide/internal/clock"
 )
 
 // sample is what dev runs where there is no schedules file.
@@ -18,6 +20,10 @@ import (
 var sample []byte
 
 func main() { os.Exit(run()) }
+
+// echo is how soon after the first a signal is taken for the same one: timeout(1)
+// and some supervisors send it to the process and to its group.
+const echo = 20 * time.Millisecond
 
 // run turns signals into a context and channels: the first SIGINT or SIGTERM ends
 // ctx, a second one closes env.Hard, each SIGHUP asks for a reload.
@@ -30,18 +36,20 @@ func run() int {
 
 	hard, reload := make(chan struct{}), make(chan struct{}, 1)
 	go func() {
-		ends := 0
+		var first time.Time
+		var cut bool
 		for s := range signals {
-			if s == syscall.SIGHUP {
+			switch {
+			case s == syscall.SIGHUP:
 				select {
 				case reload <- struct{}{}:
 				default: // one is asked for already
 				}
-				continue
-			}
-			if ends++; ends == 1 {
+			case first.IsZero():
+				first = clock.Now()
 				cancel()
-			} else if ends == 2 {
+			case !cut && clock.Since(first) > echo:
+				cut = true
 				close(hard)
 			}
 		}

@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,7 @@ import (
 type attempt struct {
 	job   *job.Job
 	lease scripts.Lease
-	order int64 // of the reserve, so that jobs can be given back as they came
+	order int64 // in which attempts began here
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -180,8 +181,12 @@ func (d *Dispatcher) cancelHandlers(cause error) {
 	})
 }
 
+// sortByOrder puts attempts in the order in which Redis leased them. Answers of
+// two reserves may arrive the other way round, so Redis' time comes first.
 func sortByOrder(list []*attempt) {
-	slices.SortFunc(list, func(a, b *attempt) int { return int(a.order - b.order) })
+	slices.SortFunc(list, func(a, b *attempt) int {
+		return cmp.Or(a.job.Started.Compare(b.job.Started), cmp.Compare(a.order, b.order))
+	})
 }
 
 func leasesOf(list []*attempt) []scripts.Lease {

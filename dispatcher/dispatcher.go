@@ -12,6 +12,7 @@ import (
 	"encoding/base32"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -126,7 +127,12 @@ type Dispatcher struct {
 	order      int64
 }
 
-type wakeUp struct{ queue, call string }
+type wakeUp struct {
+	queue, call string
+	// passed gets one value when the turn that answers the call is through:
+	// whether the call was passed on, since what waits is for others.
+	passed chan bool
+}
 
 type unanswered struct {
 	token string
@@ -178,13 +184,14 @@ func check(cfg Config, handlers Handlers) error {
 	}
 	for i, queue := range cfg.Queues {
 		errs = append(errs, job.CheckQueue(queue))
-		for _, other := range cfg.Queues[:i] {
-			if other == queue {
-				errs = append(errs, fmt.Errorf("dispatcher: queue %q was given twice", queue))
-			}
+		if slices.Contains(cfg.Queues[:i], queue) {
+			errs = append(errs, fmt.Errorf("dispatcher: queue %q was given twice", queue))
 		}
 	}
 	for queue, weight := range cfg.Weights {
+		if !slices.Contains(cfg.Queues, queue) {
+			errs = append(errs, fmt.Errorf("dispatcher: weight of queue %q, which is not among the queues", queue))
+		}
 		if weight < 1 || weight > 1000 {
 			errs = append(errs, fmt.Errorf("dispatcher: weight %d of queue %q is not 1 to 1000", weight, queue))
 		}
@@ -263,13 +270,6 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	return nil
 }
 
-const (
-	// giveUpAfter is how long cancelled handlers may take to return.
-	giveUpAfter = 100 * time.Millisecond
-	// lastWords bounds each of the last calls to a Redis that may be away.
-	lastWords = time.Second
-)
-
 // background starts the loops beside the turns. Those that only help end with ctx,
 // those that keep leases alive with work.
 func (d *Dispatcher) background(ctx, work context.Context) {
@@ -284,156 +284,10 @@ func (d *Dispatcher) background(ctx, work context.Context) {
 	go d.beat(work)
 }
 
-// drain waits for running handlers until the grace period ends.
-func (d *Dispatcher) drain() {
-	running := 0
-	d.lock(func() {
-		d.intake = false
-		running = d.running()
-	})
-	d.cfg.Log.Info().Int("running", running).Dur("grace", max(d.cfg.Grace, 0)).Msg("draining")
-	idle := make(chan struct{})
-	stop := make(chan struct{})
-	defer close(stop)
-	go func() {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		for len(d.held) > 0 || d.inFlight > 0 || len(d.unanswered) > 0 {
-			select {
-			case <-stop:
-				return
-			default:
-				d.cond.Wait()
-			}
-		}
-		close(idle)
-	}()
-	timer := clock.NewTimer(max(d.cfg.Grace, 0))
-	defer timer.Stop()
-	select {
-	case <-idle:
-	case <-timer.C:
-	case <-d.hard:
-	}
-}
-
-// giveBack returns what is still held. It is the last thing a process does: until
-// it is gone, a handler that ignores its context runs beside its successor.
-func (d *Dispatcher) giveBack(work context.Context) {
-	ctx, cancel := context.WithTimeout(work, lastWords)
-	defer cancel()
-	if err := d.set.Leave(ctx, d.id); err != nil {
-		d.cfg.Log.Warn().Err(err).Msg("not signed off")
-	}
-	var rest []*attempt
-	var completed []scripts.Lease
-	d.lock(func() {
-		for _, a := range d.held {
-			switch {
-			case a.returned && a.err == nil: // its settlement has not been answered
-				completed = append(completed, a.lease)
-			case !a.leaseLost():
-				rest = append(rest, a)
-			}
-		}
-	})
-	if len(completed) > 0 {
-		_, _ = d.set.Complete(ctx, completed) // failing again leaves it to the lease
-	}
-	if len(rest) == 0 {
-		return
-	}
-	sortByOrder(rest)
-	for len(rest) > 0 {
-		// LPUSH: the last batch must go first, so that the first ends up in front.
-		from := max(0, len(rest)-scripts.SettleJobs)
-		if _, err := d.set.Release(ctx, leasesOf(rest[from:])); err != nil {
-			d.cfg.Log.Warn().Err(err).Int("jobs", len(rest)).Msg("jobs not given back; their leases will run out")
-			return
-		}
-		d.cfg.Log.Info().Int("jobs", len(rest)-from).Msg("jobs given back")
-		rest = rest[:from]
-	}
-}
-
 // lock runs f with mu held and tells everybody who waits for a change.
 func (d *Dispatcher) lock(f func()) {
 	d.mu.Lock()
 	f()
 	d.cond.Broadcast()
 	d.mu.Unlock()
-}
-
-// await waits until ok, which is called with mu held, or for at most limit.
-func (d *Dispatcher) await(limit time.Duration, ok func() bool) {
-	over := false
-	timer := clock.AfterFunc(limit, func() { d.lock(func() { over = true }) })
-	defer timer.Stop()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for !ok() && !over {
-		d.cond.Wait()
-	}
-}
-
-func waitFor(wg *sync.WaitGroup, limit time.Duration) {
-	done := make(chan struct{})
-	go func() { wg.Wait(); close(done) }()
-	timer := clock.NewTimer(limit)
-	defer timer.Stop()
-	select {
-	case <-done:
-	case <-timer.C:
-	}
-}
-
-// listenForJobs makes the dispatcher hungry whenever a lane may have got something.
-// It only listens while there is a free slot: a call taken by a busy process is
-// lost to the idle ones.
-func (d *Dispatcher) listenForJobs(ctx context.Context, waiter *scripts.Waiter) {
-	watch := trouble.New(d.cfg.Log, "wait for jobs")
-	stop := context.AfterFunc(ctx, func() { d.lock(func() {}) })
-	defer stop()
-	for {
-		d.mu.Lock()
-		for d.free == 0 && ctx.Err() == nil {
-			d.cond.Wait()
-		}
-		d.mu.Unlock()
-		if ctx.Err() != nil {
-			return
-		}
-		queue, call, called, err := waiter.Wait(ctx)
-		if err != nil {
-			if ctx.Err() == nil {
-				clock.Sleep(ctx, watch.Failed(err))
-			}
-			continue
-		}
-		watch.OK()
-		d.lock(func() {
-			d.hungry = true
-			if called {
-				d.woken = &wakeUp{queue, call}
-			}
-		})
-	}
-}
-
-// listenForCalls renews at once when a running job is to be cancelled.
-func (d *Dispatcher) listenForCalls(work context.Context, waiter *scripts.Waiter) {
-	watch := trouble.New(d.cfg.Log, "wait for calls")
-	for work.Err() == nil {
-		_, _, called, err := waiter.Wait(work)
-		if err != nil {
-			if work.Err() == nil {
-				clock.Sleep(work, watch.Failed(err))
-			}
-			continue
-		}
-		watch.OK()
-		if called {
-			d.renewNow()
-		}
-	}
 }

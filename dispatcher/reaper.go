@@ -19,20 +19,20 @@ const reapJobs = 200
 type reaper struct {
 	before time.Time // Redis' time at the previous look, zero for none
 	seen   time.Time // the same moment by the local monotonic clock
+	since  time.Time // the local moment since which both clocks have moved alike
 }
 
-// horizon returns the time up to which leases may be reaped. ok is false when this
-// look can only note the time.
-func (r *reaper) horizon() (before time.Time, ok bool) {
-	return r.before, !r.before.IsZero()
-}
-
-// look notes Redis' time. It reports whether Redis' clock has moved as the local one.
-func (r *reaper) look(now time.Time, slack time.Duration) bool {
+// look notes Redis' time and returns the time up to which leases may be reaped:
+// that of the look before, once Redis' clock has moved as the local one for long
+// enough that every owner who is well has renewed.
+func (r *reaper) look(now time.Time, lease time.Duration) (before time.Time, ok bool) {
 	local := clock.Now()
-	steady := r.before.IsZero() || now.Sub(r.before) <= local.Sub(r.seen)+slack
+	before = r.before
+	if before.IsZero() || now.Sub(before) > local.Sub(r.seen)+lease/4 {
+		r.since = local
+	}
 	r.before, r.seen = now, local
-	return steady
+	return before, local.Sub(r.since) >= lease/2
 }
 
 // reap runs until ctx ends. Looking every quarter of a lease, twice, has a killed
@@ -65,8 +65,8 @@ func (d *Dispatcher) reapOnce(ctx context.Context, r *reaper) error {
 		return err
 	}
 	d.passed()
-	before, ok := r.horizon()
-	if steady := r.look(now, d.cfg.Lease/4); !ok || !steady {
+	before, ok := r.look(now, d.cfg.Lease)
+	if !ok {
 		return nil
 	}
 	for {

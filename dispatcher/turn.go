@@ -225,6 +225,9 @@ func (d *Dispatcher) reserved(ctx context.Context, t turn, args *scripts.Reserve
 	if args == nil {
 		return
 	}
+	if t.woken != nil {
+		t.woken.passed <- r.ReserveErr == nil && len(r.Reserved.Jobs) == 0 && r.Reserved.Left
+	}
 	if r.ReserveErr != nil {
 		d.lock(func() {
 			d.hungry = true

@@ -85,6 +85,12 @@ type counts struct{ added, changed, removed, unchanged int }
 func (s *Scheduler) diff(w *wanted, now time.Time) ([]scripts.Change, counts) {
 	var changes []scripts.Change
 	var c counts
+	for _, name := range s.foreign {
+		if _, stays := w.find(name); !stays {
+			c.removed++
+			changes = append(changes, scripts.Change{Act: "remove", Name: name})
+		}
+	}
 	applied := make(map[string]*plan, len(s.plans))
 	for _, p := range s.plans {
 		applied[p.def.Name] = p
@@ -97,6 +103,9 @@ func (s *Scheduler) diff(w *wanted, now time.Time) ([]scripts.Change, counts) {
 		change := scripts.Change{Name: d.Name, Definition: d.encode(), Suspended: d.Suspend}
 		old, known := applied[d.Name]
 		switch {
+		case slices.Contains(s.foreign, d.Name):
+			c.changed++
+			change.Act = "retime"
 		case !known:
 			c.added++
 			change.Act = "add"
@@ -115,10 +124,10 @@ func (s *Scheduler) diff(w *wanted, now time.Time) ([]scripts.Change, counts) {
 	return changes, c
 }
 
-// rewritten is the planned ticks of an applied schedule with the job of its new
-// definition.
+// rewritten is the ticks an applied schedule may have planned, with the job of its
+// new definition.
 func (s *Scheduler) rewritten(old *plan, d Definition, now time.Time) []scripts.NewJob {
 	p := *old
 	p.def = d
-	return p.planned(now)
+	return p.maybePlanned(now)
 }

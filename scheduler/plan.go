@@ -139,10 +139,15 @@ func (p *plan) expand(now time.Time) (e scripts.Expansion, ok bool) {
 	return e, e.Next != e.Cursor
 }
 
-// planned lists the ticks between now and the cursor, as jobs.
-func (p *plan) planned(now time.Time) []scripts.NewJob {
+// maybePlanned lists, as jobs, the ticks that this or another scheduler may have
+// planned: another's cursor is not known here until the next conflict.
+func (p *plan) maybePlanned(now time.Time) []scripts.NewJob {
+	until := max(p.cursor, now.Add(horizon+10*time.Second).UnixMilli())
 	var jobs []scripts.NewJob
-	for tick := p.next(now); !tick.IsZero() && tick.UnixMilli() <= p.cursor && len(jobs) < 2*mostTicks; tick = p.next(tick) {
+	for tick := p.next(now); !tick.IsZero() && len(jobs) < 2*mostTicks; tick = p.next(tick) {
+		if tick.UnixMilli() > until && len(jobs) > 0 {
+			break
+		}
 		jobs = append(jobs, p.job(tick, p.superseded(tick)))
 	}
 	return jobs

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,7 +21,16 @@ import (
 	"github.com/bide-go/bide/scripts"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// Sequences of scripts are slow to check, and most tests wait more than they
+	// compute. Flags on the command line win.
+	for name, value := range map[string]string{"rapid.checks": "30", "test.parallel": "6"} {
+		if err := flag.Set(name, value); err != nil {
+			panic(err)
+		}
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // nine is where the clock of the embedded Redis stands when a test begins.
 var nine = time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC)
@@ -87,12 +97,14 @@ func (c *copyOf) applyKeeping(keep []string, definitions ...Definition) {
 	c.step()
 }
 
-// promote moves all that is due to the lanes.
-func (r *rig) promote() {
+// promote moves all that is due to the lanes and counts it.
+func (r *rig) promote() int {
 	r.t.Helper()
-	if _, err := r.set.Promote(context.Background(), 1000, true); err != nil {
+	p, err := r.set.Promote(context.Background(), 1000, true)
+	if err != nil {
 		r.t.Fatal(err)
 	}
+	return p.Taken
 }
 
 // work runs and completes all waiting jobs, and returns them in their order.
@@ -105,6 +117,9 @@ func (r *rig) work() []*job.Job {
 		queues, err := r.set.Queues(ctx)
 		if err != nil {
 			r.t.Fatal(err)
+		}
+		if len(queues) == 0 {
+			return all
 		}
 		a := scripts.ReserveArgs{Token: fmt.Sprintf("w:%d", r.taken), Lease: time.Minute, Limit: 500, Names: []string{"tick", "tock"}}
 		for _, q := range queues {

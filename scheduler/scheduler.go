@@ -43,9 +43,11 @@ type Scheduler struct {
 	lastPass atomic.Int64
 	poke     chan struct{}
 
-	// revision and plans mirror what is applied. They belong to Run.
+	// revision and plans mirror what is applied, foreign the names of what cannot
+	// be planned here. They belong to Run.
 	revision string
 	plans    []*plan
+	foreign  []string
 
 	mu     sync.Mutex
 	wanted *wanted // definitions this process stands for, nil for none
@@ -166,7 +168,7 @@ func (s *Scheduler) learn(ctx context.Context) (time.Time, error) {
 		s.cfg.Log.Warn().Msg("redis has lost the applied schedules")
 	}
 	s.revision = polled.Revision
-	s.plans = s.plans[:0]
+	s.plans, s.foreign = nil, nil
 	for _, a := range polled.Schedules {
 		def, err := decodeDefinition(a.Definition)
 		var p *plan
@@ -175,6 +177,7 @@ func (s *Scheduler) learn(ctx context.Context) (time.Time, error) {
 		}
 		if err != nil {
 			s.cfg.Log.Error().Err(err).Str("schedule", a.Name).Msg("schedule cannot be planned; it was applied by another version")
+			s.foreign = append(s.foreign, a.Name)
 			continue
 		}
 		p.incarnation, p.number, p.cursor = a.Incarnation, a.Number, a.Cursor

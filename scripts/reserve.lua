@@ -23,23 +23,17 @@ redis.call('ZCARD', K.delayed)
 redis.call('ZCARD', K.active)
 redis.call('HLEN', K.lease)
 
--- bodies reads the bodies of lane entries, as many as the byte budget allows and
--- at least one. Where no body ever was large nothing has to be measured first.
+-- bodies reads the bodies of lane entries. Where some may be large it reads only
+-- the heads and says so, so that the jobs of others cost little.
 local function bodies(members)
-  local keys, count, bytes = {}, #members, 0
-  for i, member in ipairs(members) do
-    keys[i] = K.job .. (string.match(member, '^%x+:[^:]+:(.+)$') or '')
-    if largest * #members > BYTES then
-      local size = redis.pcall('STRLEN', keys[i])
-      bytes = bytes + (type(size) == 'number' and size or 0)
-      if bytes > BYTES and i > 1 then
-        count = i - 1
-        keys[i] = nil
-        break
-      end
-    end
+  local texts, keys = {}, {}
+  for i, member in ipairs(members) do keys[i] = K.job .. (string.match(member, '^%x+:[^:]+:(.+)$') or '') end
+  if largest * #members <= BYTES then return redis.call('MGET', unpack(keys)), false end
+  for i, key in ipairs(keys) do
+    local text = redis.pcall('GETRANGE', key, 0, 1279)
+    texts[i] = type(text) == 'string' and text
   end
-  return redis.call('MGET', unpack(keys)), count
+  return texts, true
 end
 
 -- judge says what to do with a lane entry: 'take', 'keep' (another's), 'end' (too
@@ -105,17 +99,20 @@ local function scan(queue, lane, want)
     local size = #kept > 0 and WINDOW or math.min(want - mine, WINDOW)
     local members = redis.pcall('LRANGE', lane, pos, pos + size - 1)
     if members.err or #members == 0 then break end
-    local texts, count = bodies(members)
-    for i = 1, count do
-      local member, body = members[i], texts[i]
+    local texts, cut = bodies(members)
+    local count = #members
+    for i, member in ipairs(members) do
+      local body = texts[i]
       local verdict, id, name, kind = judge(member, body)
-      if verdict == 'take' and (mine == want or #body > budget.bytes and #taken > 0) then
+      local bytes = verdict == 'take' and (cut and redis.call('STRLEN', K.job .. id) or #body)
+      if bytes and (mine == want or bytes > budget.bytes and #taken > 0) then
         count = i - 1
         if mine < want then budget.bytes = 0 end
         break
-      elseif verdict == 'take' then
+      elseif bytes then
+        if cut then body = redis.call('GET', K.job .. id) end
         mine = mine + 1
-        budget.bytes = budget.bytes - #body
+        budget.bytes = budget.bytes - bytes
         taken[#taken + 1] = { member, id, body, queue, kind }
       elseif verdict == 'keep' then
         kept[#kept + 1] = { member = member, id = id, name = name }

@@ -65,11 +65,11 @@ func Run(ctx context.Context, opts Options) error {
 	if err != nil {
 		return err
 	}
+	stopListening := s.serveHTTP(listener)
+	defer stopListening()
 	if err := s.checkLayout(ctx); err != nil {
 		return err
 	}
-	stopListening := s.serveHTTP(listener)
-	defer stopListening()
 	if opts.started != nil {
 		opts.started(s, listener)
 	}

@@ -38,7 +38,7 @@ func Dev(ctx context.Context, opts Options) error {
 	show := &screen{out: opts.Dev}
 	opts.Redis, opts.Roles = rdb, Roles
 	opts.observe, opts.loaded = show.outcome, show.load
-	opts.started = func(_ *service, l net.Listener) { show.banner(opts, mini.Addr(), l) }
+	opts.started = func(s *service, l net.Listener) { show.banner(s, mini.Addr(), l) }
 	return Run(ctx, opts)
 }
 
@@ -50,7 +50,8 @@ type screen struct {
 	definitions []scheduler.Definition
 }
 
-func (s *screen) banner(opts Options, addr string, l net.Listener) {
+func (s *screen) banner(service *service, addr string, l net.Listener) {
+	opts := service.opts
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, port, _ := net.SplitHostPort(addr)
@@ -61,7 +62,7 @@ func (s *screen) banner(opts Options, addr string, l net.Listener) {
 	fmt.Fprintf(s.out, "  redis       redis://%s/0\n", addr)
 	from := strings.Join(opts.Files, " ")
 	note := "edits load by themselves"
-	if from == "" || s.fromSample(opts) {
+	if service.files.none {
 		from, note = "(the sample)", "write a schedules.yaml and it is used instead"
 	}
 	fmt.Fprintf(s.out, "  schedules   %s   %d schedules; %s\n", from, len(s.definitions), note)
@@ -71,8 +72,6 @@ func (s *screen) banner(opts Options, addr string, l net.Listener) {
 	s.begun = true
 	s.next()
 }
-
-func (s *screen) fromSample(opts Options) bool { return len(opts.Files) == 0 && opts.Sample != nil }
 
 // load remembers the schedules and shows what runs next.
 func (s *screen) load(definitions []scheduler.Definition) {

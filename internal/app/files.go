@@ -31,7 +31,7 @@ type files struct {
 	opts  Options
 	sched *scheduler.Scheduler
 	hash  [sha256.Size]byte
-	none  bool // the files are not there, which is allowed
+	none  bool   // the files are not there, which is allowed; the sample stands in
 	state string // what is wrong with reading them, said once
 }
 
@@ -40,7 +40,7 @@ func newFiles(o Options, s *scheduler.Scheduler) *files { return &files{opts: o,
 // first reads the files at start, where every error is fatal.
 func (f *files) first() error {
 	sources, hash, err := f.read()
-	if errors.Is(err, fs.ErrNotExist) && !f.opts.FilesGiven {
+	if len(f.opts.Files) == 0 || errors.Is(err, fs.ErrNotExist) && !f.opts.FilesGiven {
 		f.none = true
 		if f.opts.Sample == nil {
 			return nil
@@ -49,10 +49,6 @@ func (f *files) first() error {
 	}
 	if err != nil {
 		return &FileError{fmt.Errorf("schedules file: %w; give another with --file", err)}
-	}
-	if len(sources) == 0 {
-		f.none = true
-		return nil
 	}
 	f.hash = hash
 	r := f.load(sources)

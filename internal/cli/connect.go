@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -127,13 +128,13 @@ func handshakeError(parent context.Context, err error, where string) error {
 	case parent.Err() != nil:
 		return &failure{code: exitInterrupted, err: errInterrupted, next: "nothing was sent"}
 	case notLetIn(err):
-		return fmt.Errorf("Redis at %s does not let us in: %w", where, err)
+		return fmt.Errorf("redis at %s does not let us in: %w", where, err)
 	case redisAnswered(err):
-		return fmt.Errorf("Redis at %s: %w", where, err)
-	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("redis at %s: %w", where, err)
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		err = errors.New("it is silent")
 	}
-	return &failure{code: exitAway, err: fmt.Errorf("Redis at %s does not answer: %w", where, err), next: whereIsRedis}
+	return &failure{code: exitAway, err: fmt.Errorf("redis at %s does not answer: %w", where, err), next: whereIsRedis}
 }
 
 // outOfTime tells an error that comes from the end of the time for the command, or

@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/bide-go/bide/job"
+	"github.com/bide-go/bide/scripts"
 )
 
 func (p *program) jobsCancelCommand() *cli.Command {
@@ -39,6 +40,8 @@ type acted struct {
 	Error text   `json:"error"`
 }
 
+var errNotTried = errors.New("not tried")
+
 type move func(ctx context.Context, conn *conn, id string) (job.State, error)
 
 // act tries a move on every id. A job that refuses does not stop the others; a
@@ -54,19 +57,15 @@ func (p *program) act(c *cli.Context, do move) error {
 		var fatal error
 		for _, id := range list {
 			r := acted{ID: id}
-			err := fatal
-			if fatal != nil {
-				err = errors.New("not tried")
-			} else {
-				var state job.State
+			state, err := job.State(""), errNotTried
+			if fatal == nil {
 				state, err = do(ctx, conn, id)
-				r.State = text(state)
 			}
-			r.OK = err == nil
+			r.OK, r.State = err == nil, text(state)
 			if err != nil {
 				r.Error = text(err.Error())
 				errs = append(errs, err)
-				if code, _ := judge(err); code != exitState && fatal == nil {
+				if fatal == nil && (scripts.Away(err) || redisAnswered(err)) {
 					fatal = err
 				}
 			}
@@ -79,8 +78,14 @@ func (p *program) act(c *cli.Context, do move) error {
 		case fatal != nil:
 			return fatal
 		case len(errs) > 0:
-			_, next := judge(errs[0])
-			return &failure{code: exitState, err: errs, next: next}
+			code, next := exitState, ""
+			for _, err := range errs {
+				var one int
+				if one, next = judge(err); one != exitState {
+					code = one
+				}
+			}
+			return &failure{code: code, err: errs, next: next}
 		}
 		return nil
 	})

@@ -37,7 +37,7 @@ type filter struct {
 
 func readFilter(c *cli.Context) (filter, position, error) {
 	v := &values{c: c}
-	f := filter{limit: v.number("limit", 50, 1, 1000)}
+	f := filter{limit: v.number("limit", 50, 1000)}
 	words := make([]string, len(job.States))
 	for i, s := range job.States {
 		words[i] = string(s)
@@ -117,8 +117,8 @@ func (p *program) showJobs(jobs []*job.Job, next string, t times) error {
 	if len(rows) == 0 {
 		p.say("no jobs")
 	} else if err := p.table([]column{
-		{head: "state"}, {head: "id", shrink: true}, {head: "name", shrink: true}, {head: "queue"},
-		{head: "when"}, {head: "failed", right: true}, {head: "last error", shrink: true},
+		{head: "state"}, {head: "id"}, {head: "name", yield: 1}, {head: "queue", yield: 1},
+		{head: "when"}, {head: "failed", right: true}, {head: "last error", yield: 2, optional: true},
 	}, rows); err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"io"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -17,7 +16,7 @@ func init() {
 
 // logger writes to standard error: JSON lines for machines, or words for people.
 func (p *program) logger() zerolog.Logger {
-	var w io.Writer = p.env.Stderr
+	w := p.env.Stderr
 	if !p.set.logJSON {
 		w = zerolog.ConsoleWriter{Out: w, NoColor: !p.set.colorErr, TimeFormat: "15:04:05.000", TimeLocation: time.Local}
 	}

@@ -61,9 +61,9 @@ func served(err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &file):
-		return &failure{code: exitFile, err: err, next: "bide check shows what is wrong with a schedules file"}
+		return &failure{code: exitFile, err: err}
 	case errors.Is(err, app.ErrCutShort):
 		return &failure{code: exitInterrupted, err: err, next: "the jobs that were running start again elsewhere"}
 	}
-	return &failure{code: exitFailed, err: err, next: "the log above may say more"}
+	return &failure{code: exitFailed, err: err}
 }

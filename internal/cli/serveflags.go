@@ -1,11 +1,8 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"net"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,13 +43,13 @@ func (p *program) serviceOptions(v *values) app.Options {
 		Namespace: p.set.namespace, Log: p.logger(), Version: readVersion().Version,
 		Problems: p.env.Stderr, Color: p.set.colorErr,
 		Reload: p.env.Reload, Hard: p.env.Hard,
-		Concurrency: v.number("concurrency", 50, 1, 100_000),
+		Concurrency: v.number("concurrency", 50, 100_000),
 		Lease:       v.span("lease", 15*time.Second, time.Second),
 		Grace:       v.span("grace", 25*time.Second, 0),
-		MaxLost:     v.number("max-lost", 5, 1, 1_000_000),
+		MaxLost:     v.number("max-lost", 5, 1_000_000),
 
 		DeadRetention: v.span("dead-retention", 90*24*time.Hour, time.Second),
-		DeadMax:       v.number("dead-max", 100_000, 1, 1_000_000_000),
+		DeadMax:       v.number("dead-max", 100_000, 1_000_000_000),
 	}
 	o.Queues, o.Weights = v.queues()
 	p.refuseLater(v)
@@ -146,10 +143,7 @@ func (v *values) files() (files []string, given bool) {
 	if len(files) > 0 {
 		return files, true
 	}
-	if _, err := os.Stat(defaultFile); !errors.Is(err, fs.ErrNotExist) {
-		return []string{defaultFile}, false
-	}
-	return nil, false
+	return []string{defaultFile}, false // it may come later
 }
 
 // listen reads where to listen. Nobody is asked who they are in this version, so

@@ -118,7 +118,7 @@ func (p *program) showStats(namespace string, s scripts.Stats) error {
 		rows = append(rows, []cell{plain(q.Queue), count(q.WaitingDelayed), count(q.Waiting), count(q.Active), oldest, state})
 	}
 	return p.table([]column{
-		{head: "queue", shrink: true}, {head: "due", right: true}, {head: "waiting", right: true},
+		{head: "queue", yield: 1}, {head: "due", right: true}, {head: "waiting", right: true},
 		{head: "active", right: true}, {head: "oldest", right: true}, {head: "state"},
 	}, rows)
 }

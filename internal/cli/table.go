@@ -2,18 +2,21 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	prettytext "github.com/jedib0t/go-pretty/v6/text"
 )
 
-// column is a column of a table. One that may shrink gives way when the terminal
-// is too narrow for the table.
+// column is a column of a table. When the terminal is too narrow for the table,
+// columns give way to a readable width, those with the highest yield first, and
+// only then to less. A column that is optional is left out if it is empty.
 type column struct {
-	head   string
-	right  bool
-	shrink bool
+	head     string
+	right    bool
+	yield    int
+	optional bool
 }
 
 // cell is a text in a table; whatever stands in it is made fit for a terminal.
@@ -43,6 +46,7 @@ func painted(on bool, paint, text string) string {
 // table writes rows under their heads. On a terminal it fits; elsewhere nothing
 // is cut.
 func (p *program) table(columns []column, rows [][]cell) error {
+	columns, rows = withoutEmpty(columns, rows)
 	for _, row := range rows {
 		for i := range row {
 			row[i].text = clean(row[i].text)
@@ -79,46 +83,59 @@ func (p *program) table(columns []column, rows [][]cell) error {
 	return err
 }
 
+// readable and narrowest are the widths that columns shrink to, first and last.
+const (
+	readable  = 10
+	narrowest = 4
+)
+
 // limits finds how wide each column may be so that the table fits; 0 is any width.
 func (p *program) limits(columns []column, rows [][]cell) []int {
 	limits := make([]int, len(columns))
 	if !p.env.Terminal || p.env.Width <= 0 {
 		return limits
 	}
+	over := -2 - p.env.Width
 	widths := make([]int, len(columns))
-	total := 0
 	for i, c := range columns {
 		widths[i] = len(c.head)
 		for _, row := range rows {
 			widths[i] = max(widths[i], prettytext.StringWidth(row[i].text))
 		}
-		total += widths[i] + 2
+		over += widths[i] + 2
 	}
-	for over := total - 2 - p.env.Width; over > 0; over-- {
-		widest := -1
-		for i, c := range columns {
-			if widths[i] > 4 && (widest < 0 || c.shrink && !columns[widest].shrink ||
-				c.shrink == columns[widest].shrink && widths[i] > widths[widest]) && (c.shrink && widths[i] > 8 || !anyAbove(columns, widths, 8)) {
-				widest = i
+	for _, least := range []int{readable, narrowest} {
+		for yield := 2; yield >= 0; yield-- {
+			for i, c := range columns {
+				if c.yield == yield && over > 0 && widths[i] > least {
+					cut := min(over, widths[i]-least)
+					widths[i] -= cut
+					over -= cut
+					limits[i] = widths[i]
+				}
 			}
 		}
-		if widest < 0 {
-			break
-		}
-		widths[widest]--
-		limits[widest] = widths[widest]
 	}
 	return limits
 }
 
-// anyAbove reports whether a column that may shrink is still wider than least.
-func anyAbove(columns []column, widths []int, least int) bool {
+// withoutEmpty leaves out the optional columns in which nothing stands.
+func withoutEmpty(columns []column, rows [][]cell) ([]column, [][]cell) {
+	keep := func(i int) bool {
+		return !columns[i].optional || slices.ContainsFunc(rows, func(row []cell) bool { return row[i].text != "" })
+	}
+	var kept []column
+	shown := make([][]cell, len(rows))
 	for i, c := range columns {
-		if c.shrink && widths[i] > least {
-			return true
+		if !keep(i) {
+			continue
+		}
+		kept = append(kept, c)
+		for r, row := range rows {
+			shown[r] = append(shown[r], row[i])
 		}
 	}
-	return false
+	return kept, shown
 }
 
 func fit(text string, limit int) string {

@@ -107,7 +107,7 @@ func (h *hoister) foreignFlag(g given) error {
 	}
 	next := h.seeHelp()
 	if owners := h.owners(nil, g.name); len(owners) > 0 {
-		next = fmt.Sprintf("%s has it", strings.Join(owners, " and "))
+		next = "it belongs to " + strings.Join(owners, " and ")
 	}
 	return usage(fmt.Sprintf("%s has no flag %s", pathName(h.line.path), g.as), next)
 }

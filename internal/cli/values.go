@@ -98,14 +98,15 @@ func (v *values) span(flag string, unset, least time.Duration) time.Duration {
 	return d
 }
 
-func (v *values) number(flag string, unset, least, most int) int {
+// number reads a whole number from 1 to most.
+func (v *values) number(flag string, unset, most int) int {
 	found, ok := v.find(flag)
 	if !ok {
 		return unset
 	}
 	n, err := strconv.Atoi(found.text)
-	if err != nil || n < least || n > most {
-		v.refuse(found.from, fmt.Sprintf("%q is not a whole number from %d to %d", found.text, least, most))
+	if err != nil || n < 1 || n > most {
+		v.refuse(found.from, fmt.Sprintf("%q is not a whole number from 1 to %d", found.text, most))
 		return unset
 	}
 	return n

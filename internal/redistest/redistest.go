@@ -195,4 +195,3 @@ func (s *Server) audit() {
 		s.t.Errorf("audit: gap %d, want 0: %+v", sum.Gap(), sum)
 	}
 }
-
