@@ -1,6 +1,6 @@
 # What there is to do. `make` alone lists it.
 GOLANGCI = go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.1.0)
+VERSION ?= $(shell git describe --tags 2>/dev/null || echo 0.1.0)
 FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
@@ -13,7 +13,7 @@ run: ## try it: everything in one process on an embedded Redis
 	@go run . dev
 
 build: ## bin/bide
-	CGO_ENABLED=0 go build -trimpath -o bin/bide .
+	CGO_ENABLED=0 go build -trimpath -ldflags "-X github.com/bide-go/bide/internal/cli.version=$(VERSION)" -o bin/bide .
 
 test: ## all tests, on the embedded and on a real redis-server
 	@.ci/redis-server || echo "left out: every test on a real redis-server" >&2

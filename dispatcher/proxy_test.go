@@ -33,12 +33,13 @@ type proxy struct {
 	listener net.Listener
 	wg       sync.WaitGroup
 
-	mu      sync.Mutex
-	gate    chan struct{}             // closed while data may pass
-	cut     func(request []byte) bool // says which request's reply is cut, nil for none
-	conns   []net.Conn
-	closing bool
-	opened  int
+	mu       sync.Mutex
+	gate     chan struct{}             // closed while data may pass
+	cut      func(request []byte) bool // says which request's reply is cut, nil for none
+	conns    []net.Conn
+	closing  bool
+	opened   int
+	stranded int // the connections up to this number are
 }
 
 func newProxy(t testing.TB, to string) *proxy {
@@ -66,6 +67,14 @@ func (p *proxy) hold() {
 	p.gate = make(chan struct{})
 }
 
+// strand lets nothing more pass on the connections that there are, for good and
+// without a word, as a firewall does that has forgotten them. New ones work.
+func (p *proxy) strand() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stranded = p.opened
+}
+
 // pass undoes hold: what was held back arrives late.
 func (p *proxy) pass() {
 	p.mu.Lock()
@@ -85,11 +94,15 @@ func (p *proxy) cutReplies(which func(request []byte) bool) {
 	p.cut = which
 }
 
-func (p *proxy) wait() {
+// wait lets the data of one connection pass when it may; false if it never may.
+func (p *proxy) wait(number int) bool {
 	p.mu.Lock()
 	gate := p.gate
 	p.mu.Unlock()
 	<-gate
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return number > p.stranded
 }
 
 func (p *proxy) cuts(request []byte) bool {
@@ -110,17 +123,17 @@ func (p *proxy) close() {
 	p.wg.Wait()
 }
 
-// keep remembers a connection, to close it in the end.
-func (p *proxy) keep(c net.Conn) bool {
+// keep remembers a connection, to close it in the end, and numbers it.
+func (p *proxy) keep(c net.Conn) (number int, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closing {
 		_ = c.Close()
-		return false
+		return 0, false
 	}
 	p.conns = append(p.conns, c)
 	p.opened++
-	return true
+	return p.opened, true
 }
 
 func (p *proxy) accept() {
@@ -129,18 +142,22 @@ func (p *proxy) accept() {
 		if err != nil {
 			return
 		}
-		if !p.keep(client) {
+		number, ok := p.keep(client)
+		if !ok {
 			return
 		}
-		p.wg.Go(func() { p.serve(client) })
+		p.wg.Go(func() { p.serve(client, number) })
 	}
 }
 
-func (p *proxy) serve(client net.Conn) {
+func (p *proxy) serve(client net.Conn, number int) {
 	defer client.Close()
-	p.wait()
+	p.wait(number)
 	server, err := net.Dial("tcp", p.to)
-	if err != nil || !p.keep(server) {
+	if err != nil {
+		return
+	}
+	if _, ok := p.keep(server); !ok {
 		return
 	}
 	defer server.Close()
@@ -155,7 +172,9 @@ func (p *proxy) serve(client net.Conn) {
 			if err != nil {
 				return
 			}
-			p.wait()
+			if !p.wait(number) {
+				continue
+			}
 			mu.Lock()
 			now := cutting
 			mu.Unlock()
@@ -173,7 +192,9 @@ func (p *proxy) serve(client net.Conn) {
 		if err != nil {
 			break
 		}
-		p.wait()
+		if !p.wait(number) {
+			continue
+		}
 		if p.cuts(buf[:n]) {
 			mu.Lock()
 			cutting = true

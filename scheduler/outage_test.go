@@ -100,8 +100,21 @@ func TestPlannedTicksRunWithoutAScheduler(t *testing.T) {
 func TestStartAfterThreeDaysIsQuick(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, redistest.NewReal(t))
-	ctx := context.Background()
 	r.scheduler("before").apply(every("s", "@every 1s"))
+	var took time.Duration
+	for range 4 { // a busy machine is allowed to be slow, not always
+		if took = r.startAfterThreeDays(); took < 2*time.Second {
+			return
+		}
+	}
+	t.Errorf("the first pass took %v", took)
+}
+
+// startAfterThreeDays sets the cursor back, checks what two new schedulers make of
+// it, and returns how long their first pass took.
+func (r *rig) startAfterThreeDays() time.Duration {
+	t, ctx := r.t, context.Background()
+	t.Helper()
 	now := r.rdb.Time(ctx).Val()
 	for _, id := range r.planned() {
 		if _, err := r.set.Cancel(ctx, id); err != nil {
@@ -110,11 +123,11 @@ func TestStartAfterThreeDaysIsQuick(t *testing.T) {
 	}
 	cursor := now.Add(-72 * time.Hour).Truncate(time.Second)
 	r.rdb.HSet(ctx, "{bide}:schedule:s", "cursor", cursor.UnixMilli())
+	before := r.missed("s")
 
 	began := time.Now()
-	a, b := r.scheduler("a"), r.scheduler("b")
 	done := make(chan error, 2)
-	for _, s := range []*copyOf{a, b} {
+	for _, s := range []*copyOf{r.scheduler("a"), r.scheduler("b")} {
 		go func() { done <- s.pass(ctx) }()
 	}
 	for range 2 {
@@ -122,18 +135,21 @@ func TestStartAfterThreeDaysIsQuick(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if took := time.Since(began); took > 2*time.Second {
-		t.Errorf("the first pass took %v", took)
-	}
+	took := time.Since(began)
 	r.promote()
 	jobs := r.work()
-	if n := len(jobs); n == 0 || n > 5 {
-		t.Fatalf("%d ticks ran: %v", n, idsOf(jobs))
+	if len(jobs) == 0 {
+		t.Fatal("no tick ran")
 	}
-	// From the oldest that ran to the newest there is no gap; all before are counted.
+	// From the oldest that ran to the newest there is no gap; all before are counted,
+	// and so is what a slow pass itself made late.
 	oldest, newest := jobs[0].Tick, jobs[len(jobs)-1].Tick
 	wantIDs(t, "run", ticks("s", series(oldest, newest, time.Second)...), idsOf(jobs))
-	if want, got := int(oldest.Sub(cursor)/time.Second)-1, r.missed("s"); got != want {
+	if want, got := int(oldest.Sub(cursor)/time.Second)-1, r.missed("s")-before; got != want {
 		t.Errorf("missed: want %d, got %d", want, got)
 	}
+	if late := r.rdb.Time(ctx).Val().Sub(oldest); late > took+4*time.Second {
+		t.Errorf("the oldest tick that ran was %v late", late)
+	}
+	return took
 }

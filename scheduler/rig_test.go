@@ -29,8 +29,14 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
+	redis.SetLogger(silent{})
 	goleak.VerifyTestMain(m)
 }
+
+// silent keeps the driver from printing between the tests that a server is away.
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
 
 // nine is where the clock of the embedded Redis stands when a test begins.
 var nine = time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC)

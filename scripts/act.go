@@ -21,6 +21,12 @@ func (s *Set) Revive(ctx context.Context, id string) (job.State, error) {
 	return s.act(ctx, "revive", id, job.Waiting, id)
 }
 
+// Forget removes a dead job with all that is kept of it.
+func (s *Set) Forget(ctx context.Context, id string) error {
+	_, err := s.act(ctx, "forget", id, job.Dead, id)
+	return err
+}
+
 // Reschedule gives a delayed job another due time: after delay from Redis' now, or
 // at an instant if at is set. In the past means now.
 func (s *Set) Reschedule(ctx context.Context, id string, delay time.Duration, at time.Time) (time.Time, error) {

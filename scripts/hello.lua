@@ -2,5 +2,7 @@
 -- KEYS  1 routing
 -- ARGV  1 the caller's layout version
 -- Reply the namespace's layout version
-redis.call('HSETNX', K.meta, 'layout', ARGV[1])
-return redis.call('HGET', K.meta, 'layout')
+local layout = redis.call('HGET', K.meta, 'layout')
+if layout then return layout end
+redis.call('HSET', K.meta, 'layout', ARGV[1])
+return ARGV[1]

@@ -92,3 +92,14 @@ func (s *Set) Stats(ctx context.Context) (Stats, error) {
 	}
 	return st, nil
 }
+
+// ClearQueue cancels up to limit jobs that wait in queue, oldest first. more says
+// that others are left.
+func (s *Set) ClearQueue(ctx context.Context, queue string, limit int) (cancelled int, more bool, err error) {
+	reply, err := s.run(ctx, "clear", []any{queue, limit})
+	if err != nil {
+		return 0, false, err
+	}
+	list := toList(reply)
+	return int(toInt(item(list, 1))), int(toInt(item(list, 0))) == limit, nil
+}

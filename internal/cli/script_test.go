@@ -45,7 +45,6 @@ func TestMain(m *testing.M) {
 //	value FILE PATH JSON          the JSON value at that path
 //	redis COMMAND ARGS…           send it to the Redis
 //	freeze, thaw                  stop a real Redis from answering, and undo it
-//	password TEXT                 have the embedded Redis ask for one; without TEXT not any more
 //	lease WORKER NAME             reserve the waiting jobs of that name
 //	fail ID TEXT                  fail a leased job for good
 //	becomes ID STATE              wait until the job is in that state
@@ -92,10 +91,7 @@ func (w *world) commands() map[string]func(*testscript.TestScript, bool, []strin
 		"redis":  w.redis,
 		"freeze": func(*testscript.TestScript, bool, []string) { w.server.Freeze() },
 		"thaw":   func(*testscript.TestScript, bool, []string) { w.server.Thaw() },
-		"password": func(_ *testscript.TestScript, _ bool, args []string) {
-			w.server.Mini.RequireAuth(strings.Join(args, ""))
-		},
-		"lease": w.lease, "fail": w.fail, "becomes": w.becomes,
+		"lease":  w.lease, "fail": w.fail, "becomes": w.becomes,
 	}
 }
 
