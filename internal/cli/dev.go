@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 
+	"github.com/rs/zerolog"
 	"github.com/urfave/cli/v2"
 
 	"github.com/bide-go/bide/internal/app"
@@ -12,7 +13,7 @@ func (p *program) devCommand() *cli.Command {
 	return &cli.Command{
 		Name: "dev", Usage: "try everything out in one process with a Redis of its own, of which nothing is kept",
 		ArgsUsage:   "[FILE]",
-		Description: "FILE is a schedules file, as with --file. A busy port gives way to a free one. Every flag has a variable: BIDE_ and its name.",
+		Description: "FILE is a schedules file, as with --file. A busy port gives way to a free one. The log shows warnings only unless --log-level says otherwise. Every flag has a variable: BIDE_ and its name.",
 		Flags:       serviceFlags(),
 		Action:      p.dev,
 	}
@@ -45,5 +46,8 @@ func (p *program) devOptions(c *cli.Context) (app.Options, error) {
 	o.Sample = p.env.Sample
 	o.Listen, o.AnyPort = v.listen(defaultListen), true
 	o.Dev = p.stdout
+	if !c.IsSet("log-level") && p.env.Getenv("BIDE_LOG_LEVEL") == "" {
+		o.Log = o.Log.Level(zerolog.WarnLevel) // what happens is on the screen already
+	}
 	return o, v.err()
 }
