@@ -378,3 +378,12 @@ func equal[T comparable](t testing.TB, what string, got, want T) {
 		t.Errorf("%s = %v, want %v", what, got, want)
 	}
 }
+
+// prompt is how soon something happens at once, on a machine that has other things
+// to do and, for the embedded Redis, with its slow Lua.
+func (r *rig) prompt() time.Duration {
+	if r.Mini != nil {
+		return time.Second
+	}
+	return 200 * time.Millisecond
+}

@@ -148,9 +148,12 @@ func TestSoonWhileAnotherIsFar(t *testing.T) {
 		}
 		slices.Sort(late)
 		t.Logf("late by %v (median), %v (most)", late[len(late)/2], late[len(late)-1])
-		// Without the wake-up call it would be 30 ms and more; the bound is for a
-		// machine that has other things to do.
-		if late[len(late)/2] > 150*time.Millisecond {
+		// The bound is for a machine that has other things to do.
+		limit := 200 * time.Millisecond
+		if r.Mini != nil { // its Lua is slow
+			limit = time.Second
+		}
+		if late[len(late)/2] > limit {
 			t.Errorf("late by %v, want a few milliseconds", late)
 		}
 	})

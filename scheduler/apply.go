@@ -18,7 +18,7 @@ func (s *Scheduler) apply(ctx context.Context, now time.Time) error {
 	s.mu.Lock()
 	w := s.wanted
 	s.mu.Unlock()
-	if w == nil || w.applied && s.revision != "" {
+	if w == nil || w.applied && (s.revision != "" || w.replaced && s.empty <= replacedWaits) {
 		return nil
 	}
 	for range applyTries {

@@ -208,6 +208,32 @@ func TestUnchangedSchedulesAreUntouched(t *testing.T) {
 	}
 }
 
+// What JSON encoders like to escape stays as it was written.
+func TestArgsThatJSONEscapesAreUnchanged(t *testing.T) {
+	t.Parallel()
+	r := mini(t)
+	d := every("s", "@daily")
+	d.Args = json.RawMessage(`{"url":"https://example.com/?a=1&b=2","text":"<b>\u2028</b>","n":12345678901234567}`)
+	d.Description = "a < b & c"
+	r.scheduler("a").apply(d)
+	before := r.revision()
+	again := r.scheduler("b")
+	again.apply(d)
+	if r.revision() != before {
+		t.Errorf("an unchanged definition was applied anew: %s", again.log)
+	}
+	if got := r.get("s@2026-12-01T00:00:00Z"); string(got.Args) != string(d.Args) {
+		t.Errorf("args: want %s, got %s", d.Args, got.Args)
+	}
+
+	d.Args = json.RawMessage(`"` + strings.Repeat("<", job.MaxArgs-2) + `"`)
+	s := r.scheduler("c")
+	s.apply(d)
+	if got := r.get("s@2026-12-01T00:00:00Z"); len(got.Args) != job.MaxArgs {
+		t.Errorf("%d bytes of args arrived, log: %s", len(got.Args), s.log)
+	}
+}
+
 func TestKeptSchedulesStayAsTheyAre(t *testing.T) {
 	t.Parallel()
 	r := mini(t)
@@ -474,11 +500,18 @@ func TestPuttingAScheduleBackRepeatsNoTick(t *testing.T) {
 			wantIDs(t, "run before", ticks("s", series(sec(1), sec(5), time.Second)...), ran)
 			s.apply()
 			wantIDs(t, "planned when removed", nil, r.planned())
+			// Its claims are remembered for a day and take no room after that.
+			if ttl := r.rdb.TTL(context.Background(), "{bide}:schedule:s").Val(); ttl != 24*time.Hour {
+				t.Errorf("what is left of a removed schedule goes after %v", ttl)
+			}
 			if back > 0 {
 				r.Advance(back)
 			}
 			r.at(sec(5).Add(back))
 			s.apply(d)
+			if ttl := r.rdb.TTL(context.Background(), "{bide}:schedule:s").Val(); ttl >= 0 {
+				t.Errorf("the schedule would be gone after %v", ttl)
+			}
 			first := r.clock.Truncate(time.Second).Add(time.Second)
 			if back < 0 {
 				first = sec(6)

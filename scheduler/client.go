@@ -98,7 +98,10 @@ func (c *Client) ExecuteAt(ctx context.Context, queue, name string, args any, at
 
 func (c *Client) one(ctx context.Context, r Request) (string, error) {
 	res, err := c.Enqueue(ctx, r)
-	return res.ID, err
+	if err != nil {
+		return idOf(err), err
+	}
+	return res.ID, nil
 }
 
 // Enqueue is Execute, ExecuteLater and ExecuteAt with a full answer.
@@ -140,7 +143,8 @@ func (c *Client) ExecuteMany(ctx context.Context, requests []Request) ([]Result,
 		if first == nil {
 			first = c.send(ctx, batch, index, results)
 		} else {
-			for _, i := range index {
+			for b, i := range index {
+				results[i].ID = batch[b].ID
 				results[i].Err = fmt.Errorf("%w: not sent after an earlier failure: %w", job.ErrUnavailable, first)
 			}
 		}
@@ -152,10 +156,11 @@ func (c *Client) ExecuteMany(ctx context.Context, requests []Request) ([]Result,
 			results[i] = Result{ID: n.ID, Err: err}
 			continue
 		}
-		if len(batch) == scripts.EnqueueJobs || size+len(n.Args) > scripts.EnqueueBytes {
+		bytes := n.Size()
+		if len(batch) == scripts.EnqueueJobs || size+bytes > scripts.EnqueueBytes {
 			flush()
 		}
-		batch, index, size = append(batch, n), append(index, i), size+len(n.Args)
+		batch, index, size = append(batch, n), append(index, i), size+bytes
 	}
 	flush()
 	return results, first

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/bide-go/bide/internal/cronexpr"
@@ -64,6 +65,9 @@ func newPlan(def Definition) (*plan, error) {
 		zone = "UTC"
 	}
 	loc, err := time.LoadLocation(zone)
+	if zone == "Local" { // another one on each machine
+		err = errors.New(`time zone "Local" is not allowed: give an IANA name such as "Europe/Berlin"`)
+	}
 	errs = append(errs, err)
 	if len(def.Schedule) == 0 {
 		errs = append(errs, errors.New("no expression"))
@@ -86,19 +90,48 @@ func newPlan(def Definition) (*plan, error) {
 // next is the first tick after t; zero if there is none.
 func (p *plan) next(t time.Time) time.Time { return p.set.Next(t) }
 
-// superseded is when tick is no longer worth running, because the tick after it
+// walk goes from tick to tick, knowing the two that follow.
+type walk struct {
+	p                      *plan
+	tick, following, after time.Time
+}
+
+// walkFrom stands at the first tick after t.
+func (p *plan) walkFrom(t time.Time) *walk {
+	w := &walk{p: p, tick: p.next(t)}
+	w.following = w.then(w.tick)
+	w.after = w.then(w.following)
+	return w
+}
+
+func (w *walk) then(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return w.p.next(t)
+}
+
+func (w *walk) advance() {
+	w.tick, w.following, w.after = w.following, w.after, w.then(w.after)
+}
+
+// superseded is when the tick is no longer worth running, because the one after it
 // has been missed too: that one's instant plus the time it may take to its lane.
 // Zero if no tick follows.
-func (p *plan) superseded(tick time.Time) time.Time {
-	following := p.next(tick)
-	if following.IsZero() {
+func (w *walk) superseded() time.Time {
+	if w.following.IsZero() {
 		return time.Time{}
 	}
 	limit := lateAtMost
-	if after := p.next(following); !after.IsZero() {
-		limit = min(limit, after.Sub(following)/2)
+	if !w.after.IsZero() {
+		limit = min(limit, w.after.Sub(w.following)/2)
 	}
-	return following.Add(limit)
+	return w.following.Add(limit)
+}
+
+// room reports whether one more job may go with n others in one call.
+func (p *plan) room(n int) bool {
+	return n == 0 || n < mostTicks && (n+1)*len(p.def.Args) <= scripts.EnqueueBytes
 }
 
 // expand computes what to plan between the cursor and now + horizon. Of the ticks
@@ -115,9 +148,9 @@ func (p *plan) expand(now time.Time) (e scripts.Expansion, ok bool) {
 			return e, false
 		}
 	}
-	tick := time.UnixMilli(p.cursor)
-	for seen := 0; seen < mostMissed && len(e.Ticks) < mostTicks; seen++ {
-		tick = p.next(tick)
+	w := p.walkFrom(time.UnixMilli(p.cursor))
+	for seen := 0; seen < mostMissed && p.room(len(e.Ticks)); seen++ {
+		tick := w.tick
 		if tick.IsZero() {
 			break
 		}
@@ -128,13 +161,14 @@ func (p *plan) expand(now time.Time) (e scripts.Expansion, ok bool) {
 				break
 			}
 		}
-		switch superseded := p.superseded(tick); {
+		switch superseded := w.superseded(); {
 		case passed && (p.def.Suspend || !superseded.IsZero() && !superseded.After(now)):
 			e.Missed++
 		default:
 			e.Ticks = append(e.Ticks, p.job(tick, superseded))
 		}
 		e.Next = tick.UnixMilli()
+		w.advance()
 	}
 	return e, e.Next != e.Cursor
 }
@@ -144,11 +178,11 @@ func (p *plan) expand(now time.Time) (e scripts.Expansion, ok bool) {
 func (p *plan) maybePlanned(now time.Time) []scripts.NewJob {
 	until := max(p.cursor, now.Add(horizon+10*time.Second).UnixMilli())
 	var jobs []scripts.NewJob
-	for tick := p.next(now); !tick.IsZero() && len(jobs) < 2*mostTicks; tick = p.next(tick) {
-		if tick.UnixMilli() > until && len(jobs) > 0 {
+	for w := p.walkFrom(now); !w.tick.IsZero() && len(jobs) < 2*mostTicks; w.advance() {
+		if w.tick.UnixMilli() > until && len(jobs) > 0 {
 			break
 		}
-		jobs = append(jobs, p.job(tick, p.superseded(tick)))
+		jobs = append(jobs, p.job(w.tick, w.superseded()))
 	}
 	return jobs
 }
@@ -169,8 +203,11 @@ func (p *plan) job(tick, superseded time.Time) scripts.NewJob {
 
 // encode is the definition as Redis keeps it.
 func (d Definition) encode() string {
-	text, _ := json.Marshal(d) // checked args and plain values always encode
-	return string(text)
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(d) // checked args and plain values always encode
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 func decodeDefinition(text string) (Definition, error) {

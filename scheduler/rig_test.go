@@ -284,3 +284,10 @@ func eventually(t testing.TB, limit time.Duration, what string, ok func() bool) 
 		time.Sleep(5 * time.Millisecond) // between two looks at Redis
 	}
 }
+
+// superseded asks for one tick by itself.
+func (p *plan) superseded(tick time.Time) time.Time {
+	w := &walk{p: p, tick: tick, following: p.next(tick)}
+	w.after = w.then(w.following)
+	return w.superseded()
+}

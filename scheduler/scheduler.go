@@ -48,6 +48,7 @@ type Scheduler struct {
 	revision string
 	plans    []*plan
 	foreign  []string
+	empty    int // passes since Redis has held no schedules
 
 	mu     sync.Mutex
 	wanted *wanted // definitions this process stands for, nil for none
@@ -57,7 +58,14 @@ type wanted struct {
 	definitions []Definition
 	keep        []string
 	applied     bool
+	// replaced says that somebody else has applied since. After a loss of Redis'
+	// data that one goes first; this process does only if nobody has.
+	replaced bool
 }
+
+// replacedWaits is for how many passes a replaced set leaves a Redis that has lost
+// its data to whoever had replaced it.
+const replacedWaits = 5
 
 // New returns a scheduler on rdb. A mistake in the configuration is returned by Run.
 func New(rdb redis.UniversalClient, cfg Config) *Scheduler {
@@ -147,12 +155,16 @@ func (s *Scheduler) pass(ctx context.Context) error {
 	if err := s.apply(ctx, now); err != nil {
 		return err
 	}
+	var errs []error
 	for _, p := range s.plans {
 		if err := s.expand(ctx, p, now); err != nil {
-			return err
+			if scripts.Away(err) || ctx.Err() != nil {
+				return err
+			}
+			errs = append(errs, fmt.Errorf("schedule %q: %w", p.def.Name, err))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // learn mirrors what is applied, and returns Redis' time.
@@ -168,6 +180,16 @@ func (s *Scheduler) learn(ctx context.Context) (time.Time, error) {
 		s.cfg.Log.Warn().Msg("redis has lost the applied schedules")
 	}
 	s.revision = polled.Revision
+	if s.revision == "" {
+		s.empty++
+	} else {
+		s.empty = 0
+	}
+	s.mu.Lock()
+	if s.wanted != nil && s.wanted.applied && s.revision != "" && polled.AppliedBy != s.cfg.Name {
+		s.wanted.replaced = true
+	}
+	s.mu.Unlock()
 	s.plans, s.foreign = nil, nil
 	for _, a := range polled.Schedules {
 		def, err := decodeDefinition(a.Definition)

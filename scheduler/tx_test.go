@@ -1,16 +1,66 @@
 package scheduler
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/bide-go/bide/dispatcher"
+	"github.com/bide-go/bide/internal/redistest"
 	"github.com/bide-go/bide/job"
+	"github.com/bide-go/bide/promoter"
+	"github.com/bide-go/bide/scripts"
+	"github.com/bide-go/bide/worker"
 )
+
+// order writes data of the caller's and creates a job, in one transaction on rdb.
+func (s shop) order(rdb redis.UniversalClient, data, id string, delay time.Duration) error {
+	ctx := context.Background()
+	_, err := rdb.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+		pipe.Incr(ctx, "{bide}:orders")
+		pipe.Set(ctx, "{bide}:stock", data, 0)
+		_, err := s.ExecuteLaterTx(ctx, pipe, "high", "tick", nil, delay, WithID(id))
+		return err
+	})
+	return err
+}
+
+// orders reads what order wrote: how often, and the data of the last time.
+func (s shop) orders() string {
+	ctx := context.Background()
+	return s.rdb.Get(ctx, "{bide}:orders").Val() + " " + s.rdb.Get(ctx, "{bide}:stock").Val()
+}
+
+// committed fails the test unless order has been carried out n times, the last
+// time with data, and created jobs were made of it.
+func (s shop) committed(n int, data string, created int64) {
+	s.t.Helper()
+	want := " "
+	if n > 0 {
+		want = fmt.Sprintf("%d %s", n, data)
+	}
+	if got, jobs := s.orders(), s.created(); got != want || jobs != created {
+		s.t.Errorf("orders %q and %d jobs, want %q and %d", got, jobs, want, created)
+	}
+}
+
+func realShop(t *testing.T) shop {
+	r := newRig(t, redistest.NewReal(t))
+	return shop{r, NewClient(r.rdb)}
+}
 
 func TestExecuteLaterTx(t *testing.T) {
 	t.Parallel()
@@ -81,22 +131,434 @@ func TestExecuteLaterTx(t *testing.T) {
 	})
 }
 
+// One transaction may create many jobs, with every option that ExecuteLater has.
+func TestATransactionOfManyJobs(t *testing.T) {
+	t.Parallel()
+	eachShop(t, func(t *testing.T, s shop) {
+		ctx := context.Background()
+		_, err := s.rdb.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+			for i := range 20 {
+				if _, err := s.ExecuteLaterTx(ctx, pipe, "medium", "tick", i, 0, WithID(fmt.Sprint("now-", i))); err != nil {
+					return err
+				}
+				if _, err := s.ExecuteLaterTx(ctx, pipe, "low", "tick", i, time.Hour, WithID(fmt.Sprint("later-", i)), WithExpiryIn(2*time.Hour), WithRetention(time.Minute)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, id := range idsOf(s.work()) {
+			if want := fmt.Sprint("now-", i); id != want {
+				t.Errorf("run number %d is %s, want %s", i, id, want)
+			}
+		}
+		for i, id := range s.planned() {
+			if want := fmt.Sprint("later-", i); id != want {
+				t.Errorf("planned number %d is %s, want %s", i, id, want)
+			}
+		}
+		if j := s.get("later-7"); j.Expiry.Sub(j.Due) != time.Hour || j.Retention != time.Minute || string(j.Args) != "7" {
+			t.Errorf("job: %+v", j)
+		}
+		if sum := s.sum(); sum.Completed != 20 || sum.Delayed != 20 {
+			t.Errorf("sum: %+v", sum)
+		}
+	})
+}
+
 func TestExecuteLaterTxQueuesNothingWithAnError(t *testing.T) {
 	t.Parallel()
 	s := shop{mini(t), nil}
 	s.Client = NewClient(s.rdb)
 	ctx := context.Background()
 	pipe := s.rdb.TxPipeline()
-	if _, err := s.ExecuteLaterTx(ctx, pipe, "high", "n", nil, 0, WithUnique("u")); err == nil || !strings.Contains(err.Error(), "WithID") {
-		t.Errorf("a unique key: %v", err)
-	}
-	if _, err := s.ExecuteLaterTx(ctx, pipe, "NO", "n", nil, 0); err == nil {
-		t.Error("a bad queue is accepted")
-	}
-	if _, err := NewClient(s.rdb, WithNamespace("NO")).ExecuteLaterTx(ctx, pipe, "high", "n", nil, 0); err == nil {
-		t.Error("a bad namespace is accepted")
+	for name, call := range map[string]func() (string, error){
+		"a bad queue":   func() (string, error) { return s.ExecuteLaterTx(ctx, pipe, "NO", "n", nil, 0) },
+		"a bad name":    func() (string, error) { return s.ExecuteLaterTx(ctx, pipe, "high", "n n", nil, 0) },
+		"a bad id":      func() (string, error) { return s.ExecuteLaterTx(ctx, pipe, "high", "n", nil, 0, WithID("a@b")) },
+		"no JSON":       func() (string, error) { return s.ExecuteLaterTx(ctx, pipe, "high", "n", json.RawMessage("{"), 0) },
+		"not encodable": func() (string, error) { return s.ExecuteLaterTx(ctx, pipe, "high", "n", func() {}, 0) },
+		"too long": func() (string, error) {
+			return s.ExecuteLaterTx(ctx, pipe, "high", "n", strings.Repeat("x", job.MaxArgs), 0)
+		},
+		"a negative time": func() (string, error) { return s.ExecuteLaterTx(ctx, pipe, "high", "n", nil, 0, WithTimeout(-1)) },
+		"a unique key":    func() (string, error) { return s.ExecuteLaterTx(ctx, pipe, "high", "n", nil, 0, WithUnique("u")) },
+		"a bad name space": func() (string, error) {
+			return NewClient(s.rdb, WithNamespace("NO")).ExecuteLaterTx(ctx, pipe, "high", "n", nil, 0)
+		},
+	} {
+		id, err := call()
+		if err == nil || id != "" {
+			t.Errorf("%s: id %q, %v; want no id and an error", name, id, err)
+		}
+		if name == "a unique key" && !strings.Contains(err.Error(), "use WithID") {
+			t.Errorf("%s: the error does not say what to do instead: %v", name, err)
+		}
 	}
 	if n := pipe.Len(); n != 0 {
 		t.Errorf("%d commands are queued", n)
+	}
+	if _, err := pipe.Exec(ctx); err != nil || s.created() != 0 {
+		t.Errorf("exec: %v, %d jobs", err, s.created())
+	}
+}
+
+// The delay counts from the moment EXEC runs, not from the call.
+func TestTheDelayOfATransactionCountsFromExec(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	t.Run("miniredis", func(t *testing.T) {
+		t.Parallel()
+		s := shop{mini(t), nil}
+		s.Client = NewClient(s.rdb)
+		pipe := s.rdb.TxPipeline()
+		id := s.must(s.ExecuteLaterTx(ctx, pipe, "high", "tick", nil, time.Minute))
+		s.after(time.Hour)
+		if _, err := pipe.Exec(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if due, want := s.get(id).Due, nine.Add(time.Hour+time.Minute); !due.Equal(want) {
+			t.Errorf("due %v, want %v", due, want)
+		}
+	})
+	t.Run("redis", func(t *testing.T) {
+		t.Parallel()
+		s := realShop(t)
+		pipe := s.rdb.TxPipeline()
+		id := s.must(s.ExecuteLaterTx(ctx, pipe, "high", "tick", nil, time.Minute))
+		time.Sleep(50 * time.Millisecond) // Redis' clock goes on
+		from := s.now()
+		if _, err := pipe.Exec(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if due := s.get(id).Due; due.Before(from.Add(time.Minute)) || due.After(s.now().Add(time.Minute+time.Millisecond)) {
+			t.Errorf("due %v, want a minute after %v", due, from)
+		}
+	})
+}
+
+// With no memory left EXEC is refused whole: a script alone would be refused inside
+// it while the caller's data is committed.
+func TestATransactionInAFullRedis(t *testing.T) {
+	t.Parallel()
+	s := realShop(t)
+	ctx := context.Background()
+	s.rdb.ConfigSet(ctx, "maxmemory", "1")
+	err := s.order(s.rdb, "bread", "a", 0)
+	if !redis.HasErrorPrefix(err, "EXECABORT") {
+		t.Errorf("order: %v, want EXECABORT", err)
+	}
+	// Even if the caller only removes, which Redis takes without memory.
+	s.rdb.ConfigSet(ctx, "maxmemory", "0")
+	s.rdb.SAdd(ctx, "{bide}:inventory", "hat")
+	s.rdb.ConfigSet(ctx, "maxmemory", "1")
+	_, err = s.rdb.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+		pipe.SRem(ctx, "{bide}:inventory", "hat")
+		_, err := s.ExecuteLaterTx(ctx, pipe, "high", "tick", nil, 0, WithID("b"))
+		return err
+	})
+	if !redis.HasErrorPrefix(err, "EXECABORT") || !s.rdb.SIsMember(ctx, "{bide}:inventory", "hat").Val() {
+		t.Errorf("a removal: %v, want EXECABORT and the hat still there", err)
+	}
+	s.rdb.ConfigSet(ctx, "maxmemory", "0")
+	s.committed(0, "", 0)
+
+	// It can be repeated as it was.
+	if err := s.order(s.rdb, "bread", "a", 0); err != nil {
+		t.Error(err)
+	}
+	s.committed(1, "bread", 1)
+}
+
+// Memory is judged before EXEC runs: data of the caller's that fills it leaves no
+// job behind.
+func TestATransactionThatFillsTheMemoryItself(t *testing.T) {
+	t.Parallel()
+	s := realShop(t)
+	ctx := context.Background()
+	if err := s.order(s.rdb, "warm", "warm", 0); err != nil {
+		t.Fatal(err)
+	}
+	var used int64
+	for line := range strings.Lines(s.rdb.Info(ctx, "memory").Val()) {
+		_, _ = fmt.Sscanf(line, "used_memory:%d", &used)
+	}
+	s.rdb.ConfigSet(ctx, "maxmemory", fmt.Sprint(used+4<<20))
+	grow := func(id string) error {
+		_, err := s.rdb.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+			pipe.SetRange(ctx, "{bide}:big", 16<<20, "x")
+			_, err := s.ExecuteLaterTx(ctx, pipe, "high", "tick", nil, time.Hour, WithID(id))
+			return err
+		})
+		return err
+	}
+	if err := grow("a"); err != nil {
+		t.Errorf("the transaction: %v", err)
+	}
+	if err := grow("b"); !redis.HasErrorPrefix(err, "EXECABORT") {
+		t.Errorf("the next one: %v, want EXECABORT", err)
+	}
+	if n, jobs := s.rdb.StrLen(ctx, "{bide}:big").Val(), s.created(); n != 16<<20+1 || jobs != 2 {
+		t.Errorf("%d bytes and %d jobs, want both of the first transaction and none of the next", n, jobs)
+	}
+	s.rdb.ConfigSet(ctx, "maxmemory", "0")
+}
+
+// A transaction that Redis or the caller gives up leaves nothing.
+func TestATransactionThatIsGivenUp(t *testing.T) {
+	t.Parallel()
+	t.Run("a command that Redis refuses", func(t *testing.T) {
+		t.Parallel()
+		s := realShop(t) // miniredis carries the others out
+		ctx := context.Background()
+		_, err := s.rdb.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+			pipe.Set(ctx, "{bide}:stock", "1", 0)
+			if _, err := s.ExecuteLaterTx(ctx, pipe, "high", "tick", nil, 0); err != nil {
+				return err
+			}
+			pipe.Do(ctx, "NOSUCHCOMMAND")
+			return nil
+		})
+		if !redis.HasErrorPrefix(err, "EXECABORT") {
+			t.Errorf("%v, want EXECABORT", err)
+		}
+		s.committed(0, "", 0)
+	})
+	t.Run("an error of the caller's", func(t *testing.T) {
+		t.Parallel()
+		eachShop(t, func(t *testing.T, s shop) {
+			ctx, mine := context.Background(), errors.New("mine")
+			if _, err := s.rdb.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+				pipe.Set(ctx, "{bide}:stock", "1", 0)
+				if _, err := s.ExecuteLaterTx(ctx, pipe, "high", "tick", nil, 0); err != nil {
+					return err
+				}
+				return mine
+			}); !errors.Is(err, mine) {
+				t.Errorf("%v, want the caller's error", err)
+			}
+			s.committed(0, "", 0)
+		})
+	})
+}
+
+// line is a connection that fails at one EXEC: before it is sent, or by losing its
+// answer.
+type line struct {
+	net.Conn
+	left *atomic.Int64 // EXECs to come until the one that fails
+	lose bool
+	deaf bool
+}
+
+func (l *line) Write(p []byte) (int, error) {
+	if bytes.Contains(bytes.ToLower(p), []byte("\r\nexec\r\n")) && l.left.Add(-1) == 0 {
+		if !l.lose {
+			_ = l.Close()
+			return 0, net.ErrClosed
+		}
+		l.deaf = true
+	}
+	return l.Conn.Write(p)
+}
+
+func (l *line) Read(p []byte) (int, error) {
+	n, err := l.Conn.Read(p) // so it has been carried out
+	if l.deaf {
+		_ = l.Close()
+		return 0, io.EOF
+	}
+	return n, err
+}
+
+// flaky returns a client, with the driver's own repetitions on, whose first EXEC fails.
+func (s shop) flaky(lose bool) *redis.Client {
+	left := new(atomic.Int64)
+	left.Store(1)
+	rdb := redis.NewClient(&redis.Options{Addr: s.Addr, MaxRetries: 5, Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+		return &line{Conn: c, left: left, lose: lose}, err
+	}})
+	s.t.Cleanup(func() { _ = rdb.Close() })
+	return rdb
+}
+
+// After a lost answer the caller cannot know. The driver must not repeat EXEC by
+// itself; the caller may, with the same id, and there is one job.
+func TestATransactionWhoseAnswerIsLost(t *testing.T) {
+	t.Parallel()
+	eachShop(t, func(t *testing.T, s shop) {
+		rdb := s.flaky(true)
+		if err := s.order(rdb, "bread", "a", time.Hour); !errors.Is(err, io.EOF) {
+			t.Errorf("order: %v, want the loss of the answer", err)
+		}
+		s.committed(1, "bread", 1)
+		due := s.get("a").Due
+		if s.Mini != nil {
+			s.after(time.Minute)
+		}
+		if err := s.order(rdb, "bread again", "a", time.Hour); err != nil {
+			t.Error(err)
+		}
+		s.committed(2, "bread again", 1)
+		if again := s.get("a").Due; !again.Equal(due) {
+			t.Errorf("due %v after the repetition, want it unchanged: %v", again, due)
+		}
+	})
+}
+
+func TestATransactionThatIsNotSent(t *testing.T) {
+	t.Parallel()
+	eachShop(t, func(t *testing.T, s shop) {
+		rdb := s.flaky(false)
+		if err := s.order(rdb, "bread", "a", time.Hour); err == nil {
+			t.Error("no error")
+		}
+		s.committed(0, "", 0)
+		if err := s.order(rdb, "bread", "a", time.Hour); err != nil {
+			t.Error(err)
+		}
+		s.committed(1, "bread", 1)
+	})
+}
+
+// What a transaction creates wakes the roles as any other job does.
+func TestATransactionWakesTheRoles(t *testing.T) {
+	t.Parallel()
+	s := realShop(t)
+	type start struct {
+		id string
+		at time.Time
+	}
+	started := make(chan start, 10)
+	reg := worker.NewRegistry()
+	reg.Handle("tick", func(_ context.Context, j *job.Job) error {
+		started <- start{j.ID, s.now()}
+		return nil
+	})
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 2)
+	d, p := dispatcher.New(s.Server.Client(), reg, dispatcher.Config{}), promoter.New(s.Server.Client(), promoter.Config{})
+	go func() { done <- d.Run(ctx) }()
+	go func() { done <- p.Run(ctx) }()
+	defer func() {
+		stop()
+		for range 2 {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	eventually(t, 10*time.Second, "both work", func() bool { return !d.LastPass().IsZero() && !p.LastPass().IsZero() })
+	for i, delay := range []time.Duration{0, 250 * time.Millisecond, 0, 40 * time.Millisecond} {
+		id := fmt.Sprint("job-", i)
+		before := s.now()
+		if err := s.order(s.rdb, "x", id, delay); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case got := <-started:
+			took := got.at.Sub(before)
+			// Without a wake-up the dispatcher would look once a second.
+			if got.id != id || took < delay || took > delay+800*time.Millisecond {
+				t.Errorf("%s with a delay of %v: %s started after %v", id, delay, got.id, took)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%s did not start", id)
+		}
+	}
+}
+
+// startCluster starts three masters that share the slots, and returns their addresses.
+func startCluster(t *testing.T) []string {
+	for _, binary := range []string{"redis-server", "redis-cli"} {
+		if _, err := exec.LookPath(binary); err != nil {
+			if os.Getenv("BIDE_NEED_REDIS") != "" {
+				t.Fatal(binary, " is not installed and BIDE_NEED_REDIS is set")
+			}
+			t.Skip("left out: ", binary, " is not installed")
+		}
+	}
+	var addrs []string
+	for range 3 {
+		port, bus := redistest.FreePort(t), redistest.FreePort(t)
+		cmd := exec.Command("redis-server", "--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--dir", t.TempDir(), "--save", "",
+			"--loglevel", "warning", "--cluster-enabled", "yes", "--cluster-port", fmt.Sprint(bus), "--cluster-config-file", "nodes.conf")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+		addr := fmt.Sprintf("127.0.0.1:%d", port)
+		rdb := redis.NewClient(&redis.Options{Addr: addr})
+		eventually(t, 10*time.Second, "a node answers", func() bool { return rdb.Ping(context.Background()).Err() == nil })
+		_ = rdb.Close()
+		addrs = append(addrs, addr)
+	}
+	out, err := exec.Command("redis-cli", append([]string{"--cluster-yes", "--cluster", "create"}, addrs...)...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("redis-cli --cluster create: %v\n%s", err, out)
+	}
+	return addrs
+}
+
+// On a cluster the caller's keys carry the namespace as hash tag.
+func TestATransactionOnACluster(t *testing.T) {
+	t.Parallel()
+	addrs := startCluster(t)
+	ctx := context.Background()
+	rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs})
+	defer rdb.Close()
+	eventually(t, 30*time.Second, "the cluster is up", func() bool {
+		up := true
+		for _, addr := range addrs {
+			node := redis.NewClient(&redis.Options{Addr: addr})
+			up = up && strings.Contains(node.ClusterInfo(ctx).Val(), "cluster_state:ok")
+			_ = node.Close()
+		}
+		return up
+	})
+	set, err := scripts.New(rdb, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// More than one namespace, so that more than one node is asked.
+	for _, ns := range []string{"bide", "a", "b", "c", "d", "e"} {
+		c := NewClient(rdb, WithNamespace(ns))
+		stock := "{" + ns + "}:stock"
+		if _, err := rdb.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+			pipe.Set(ctx, stock, "1", 0)
+			_, err := c.ExecuteLaterTx(ctx, pipe, "high", "tick", nil, time.Hour, WithID("a"))
+			return err
+		}); err != nil {
+			t.Fatalf("%s: %v", ns, err)
+		}
+		if j, err := c.Get(ctx, "a"); err != nil || j.State != job.Delayed || rdb.Get(ctx, stock).Val() != "1" {
+			t.Errorf("%s: %+v, %v", ns, j, err)
+		}
+		err := rdb.Watch(ctx, func(tx *redis.Tx) error {
+			rdb.Set(ctx, stock, "2", 0)
+			_, err := tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+				pipe.Set(ctx, stock, "3", 0)
+				_, err := c.ExecuteLaterTx(ctx, pipe, "high", "tick", nil, 0, WithID("b"))
+				return err
+			})
+			return err
+		}, stock)
+		if _, missing := c.Get(ctx, "b"); !errors.Is(err, redis.TxFailedErr) || !errors.Is(missing, job.ErrNotFound) {
+			t.Errorf("%s: a lost race: %v, then %v", ns, err, missing)
+		}
+	}
+	// Keys of another slot are refused before anything is sent.
+	_, err = rdb.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+		pipe.Set(ctx, "elsewhere", "1", 0)
+		_, err := NewClient(rdb).ExecuteLaterTx(ctx, pipe, "high", "tick", nil, 0, WithID("c"))
+		return err
+	})
+	if sum, auditErr := set.Audit(ctx); err == nil || auditErr != nil || sum.Created != 1 || sum.Gap() != 0 {
+		t.Errorf("keys of two slots: %v, then %+v, %v; want a refusal and one job", err, sum, auditErr)
 	}
 }

@@ -53,6 +53,15 @@ type NewJob struct {
 	Superseded  time.Time
 }
 
+// Size is roughly how many bytes the job takes in a call.
+func (n *NewJob) Size() int {
+	size := len(n.Args)
+	for name, value := range n.Headers {
+		size += len(name) + len(value)
+	}
+	return size
+}
+
 func (n *NewJob) kind() string {
 	if n.Unique != "" || n.Retention > 0 || n.Schedule != "" || !n.Expiry.IsZero() || n.ExpiryIn > 0 {
 		return "X"

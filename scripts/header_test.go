@@ -80,7 +80,7 @@ func TestHeaders(t *testing.T) {
 		if (h.argv == "") == strings.Contains(own, "ARGV") {
 			t.Errorf("%s.lua: its header and its text do not agree that it has arguments", name)
 		}
-		if strings.Contains(own, "KEYS") {
+		if uses(own, "KEYS") {
 			t.Errorf("%s.lua reads KEYS, which are for routing only", name)
 		}
 
@@ -190,7 +190,7 @@ func TestScriptsNameKnownStatesAndReasons(t *testing.T) {
 		regexp.MustCompile(`'counts', '(\w*)', 1`):                  known,
 		regexp.MustCompile(`finish\([^,]+, \w+, '\w*', '(\w*)'`):    reasons,
 		regexp.MustCompile(`reason == '(\w*)'`):                     reasons,
-		regexp.MustCompile(`'reason', '(\w*)'`):                     reasons,
+		regexp.MustCompile(`event\(.*'reason', '(\w*)'\)`):          reasons,
 		regexp.MustCompile(`verdict = \{ id, h, '(\w*)', '\w*' \}`): known,
 		regexp.MustCompile(`verdict = \{ id, h, '\w*', '(\w*)' \}`): reasons,
 	}
@@ -215,7 +215,7 @@ func TestScriptsNameKnownStatesAndReasons(t *testing.T) {
 // further item has: 0 if there are none, -1 if that differs.
 func (h header) shape() (fixed, group int) {
 	argv := regexp.MustCompile(`\([^)]*\)`).ReplaceAllString(h.argv, "")
-	for _, m := range regexp.MustCompile(`(?:^|\s\s)(\d+) `).FindAllStringSubmatch(argv, -1) {
+	for _, m := range regexp.MustCompile(`(?:^|\s\s|, )(\d+) `).FindAllStringSubmatch(argv, -1) {
 		fixed, _ = strconv.Atoi(m[1])
 	}
 	if m := regexp.MustCompile(`per (?:job|tick): (.*)`).FindStringSubmatch(argv); m != nil {
@@ -266,12 +266,15 @@ func TestWrappersSendWhatHeadersDeclare(t *testing.T) {
 	leases := []Lease{{"a", "w:1"}, {"b", "w:1"}, {"c", "w:1"}}
 	reserve := ReserveArgs{Token: "w:1", Lease: time.Minute, Limit: 1, Offers: []Offer{{"low", 1}, {"high", 1}}, Names: []string{"n", "m"}}
 	for name, call := range map[string]func() error{
-		"enqueue":    func() error { _, err := s.Enqueue(ctx, jobs); return err },
-		"promote":    func() error { _, err := s.Promote(ctx, 1, true); return err },
-		"reserve":    func() error { _, err := s.Reserve(ctx, reserve); return err },
-		"recover":    func() error { _, err := s.Recover(ctx, "w:1", time.Minute); return err },
-		"complete":   func() error { _, err := s.Complete(ctx, leases); return err },
-		"fail":       func() error { _, err := s.Fail(ctx, []Verdict{{Lease: leases[0]}, {Lease: leases[1], Retry: true}}); return err },
+		"enqueue":  func() error { _, err := s.Enqueue(ctx, jobs); return err },
+		"promote":  func() error { _, err := s.Promote(ctx, 1, true); return err },
+		"reserve":  func() error { _, err := s.Reserve(ctx, reserve); return err },
+		"recover":  func() error { _, err := s.Recover(ctx, "w:1", time.Minute); return err },
+		"complete": func() error { _, err := s.Complete(ctx, leases); return err },
+		"fail": func() error {
+			_, err := s.Fail(ctx, []Verdict{{Lease: leases[0]}, {Lease: leases[1], Retry: true}})
+			return err
+		},
 		"release":    func() error { _, err := s.Release(ctx, leases); return err },
 		"renew":      func() error { _, err := s.Renew(ctx, time.Minute, leases); return err },
 		"reap":       func() error { _, _, _, err := s.Reap(ctx, time.Now(), 1, 1); return err },

@@ -23,11 +23,13 @@ for _, member in ipairs(due) do
   local verdict
   if queue and string.find(id, '@', 1, true) then
     local h = read_head(id)
-    if h and h.schedule ~= '' and redis.call('EXISTS', K.run .. id) == 0 then
-      if h.superseded ~= '' and now >= tonumber(h.superseded) then
+    if h and h.schedule ~= '' then
+      -- One that has been started or moved before is no tick to skip any more.
+      local fresh = redis.call('EXISTS', K.run .. id) == 0
+      if fresh and h.superseded ~= '' and now >= tonumber(h.superseded) then
         verdict = { id, h, 'skipped', 'catchUp' }
       else
-        claimed[#claimed + 1] = { id, h }
+        claimed[#claimed + 1] = { id, h, fresh }
       end
     end
   end
@@ -62,9 +64,9 @@ for _, v in ipairs(ended) do
   event(v[3], { v[1] }, 'reason', v[4])
 end
 for _, v in ipairs(claimed) do
-  local id, h = v[1], v[2]
+  local id, h, fresh = v[1], v[2], v[3]
   redis.pcall('ZREM', K.planned .. h.schedule, id)
-  if redis.pcall('HGET', K.schedule .. h.schedule, 'incarnation') == h.incarnation then
+  if fresh and redis.pcall('HGET', K.schedule .. h.schedule, 'incarnation') == h.incarnation then
     redis.pcall('HSET', K.schedule .. h.schedule, 'claimed', h.tick)
   end
 end

@@ -32,8 +32,9 @@ func eachSpoilt(t *testing.T, n scripts.NewJob, test func(b *bench, spoil func()
 		for name, ruin := range spoils {
 			b.flush()
 			for _, id := range []string{"a", "b", "c"} {
-				n.ID = id
-				b.add(n)
+				one := n
+				one.ID = id
+				b.add(one)
 			}
 			test(b, func() { ruin(b, "b") })
 			b.gap0()

@@ -1,13 +1,12 @@
 package scripts_test
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/bide-go/bide/job"
 	"github.com/bide-go/bide/scripts"
@@ -228,7 +227,7 @@ func (b *bench) spoil(key, kind string) {
 func (b *bench) mend(key string) {
 	kind := b.raw().Type(b.ctx(), key).Val()
 	foreign := kind == "string" && b.raw().Get(b.ctx(), key).Val() == "foreign" ||
-		kind == "list" && cmp.Equal(b.raw().LRange(b.ctx(), key, 0, -1).Val(), []string{"foreign"})
+		kind == "list" && slices.Equal(b.raw().LRange(b.ctx(), key, 0, -1).Val(), []string{"foreign"})
 	if foreign {
 		b.do("DEL", key)
 		if b.raw().Exists(b.ctx(), saved).Val() == 1 {
@@ -250,10 +249,13 @@ func TestAWrongTypeUnderEachKey(t *testing.T) {
 			for key, text := range b.dump() {
 				touched[key], _, _ = strings.Cut(text, " ")
 			}
-			before := maps.Clone(touched)
+			before, was := maps.Clone(touched), b.dump()
 			b.must(call())
 			for key, text := range b.dump() {
 				touched[key], _, _ = strings.Cut(text, " ")
+				if b.Mini != nil && text == was[key] {
+					delete(touched, key) // the embedded one is slow: only what is written
+				}
 			}
 			for _, word := range scripts.KeyWords() {
 				if key := scripts.Key(word); b.Mini == nil && key[len(key)-1] != ':' && touched[key] == "" { // the embedded one is slow
@@ -262,7 +264,12 @@ func TestAWrongTypeUnderEachKey(t *testing.T) {
 			}
 			b.gap0()
 
+			script, _, _ := strings.Cut(s.name, " ")
+			script = cmp.Or(map[string]string{"leave": "beat", "resume": "pause"}[script], script)
 			for _, key := range slices.Sorted(maps.Keys(touched)) {
+				if !scripts.Reads(script, key) {
+					continue
+				}
 				b.flush()
 				call := s.prep(b)
 				if before[key] == "" && touched[key] == "string" { // made by the call
@@ -273,9 +280,7 @@ func TestAWrongTypeUnderEachKey(t *testing.T) {
 				was := b.dump()
 				err := call()
 				if err != nil {
-					if diff := cmp.Diff(was, b.dump()); diff != "" {
-						b.t.Errorf("%s with a wrong type under %s was refused and wrote (-before +after):\n%s", s.name, key, diff)
-					}
+					b.same(s.name+" refused with a wrong type under "+key, was, b.dump())
 				}
 				b.mend(key)
 				if sum, err2 := b.Audit(b.ctx()); err2 != nil || sum.Gap() != 0 {

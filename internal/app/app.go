@@ -41,6 +41,7 @@ type service struct {
 	dispatcher *dispatcher.Dispatcher
 	files      *files
 	stopped    chan struct{}
+	welcome    chan struct{} // closed when Redis has told its layout, and it is ours
 }
 
 // part is a role whose loop can be seen to move.
@@ -55,7 +56,7 @@ func (o Options) has(role string) bool { return slices.Contains(o.Roles, role) }
 // drain, ErrCutShort if opts.Hard ended it, a *FileError if a schedules file
 // cannot be used at start, and another error if the service cannot do its work.
 func Run(ctx context.Context, opts Options) error {
-	s := &service{opts: opts, errs: make(chan error, len(Roles)+1), start: clock.Now(), stopped: make(chan struct{})}
+	s := &service{opts: opts, errs: make(chan error, len(Roles)+1), start: clock.Now(), stopped: make(chan struct{}), welcome: make(chan struct{})}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if err := s.build(); err != nil {
@@ -78,6 +79,7 @@ func Run(ctx context.Context, opts Options) error {
 
 	done := make(chan struct{})
 	go func() { s.wg.Wait(); close(done) }()
+	var failed error
 	cut := false
 	hard := opts.Hard
 	for {
@@ -85,16 +87,17 @@ func Run(ctx context.Context, opts Options) error {
 		case <-done:
 			close(s.stopped)
 			opts.Log.Info().Msg("stopped")
-			if cut {
+			switch {
+			case failed != nil:
+				return failed
+			case cut:
 				return ErrCutShort
 			}
 			return s.firstError()
 		case err := <-s.errs:
 			// A role that cannot go on ends the process, after a drain.
-			s.errs <- err
+			failed = err
 			cancel()
-			<-done
-			return err
 		case <-hard:
 			cut, hard = true, nil
 			cancel()
@@ -140,6 +143,11 @@ func (s *service) build() error {
 func (s *service) run(ctx context.Context) {
 	begin := func(name string, f func(context.Context) error) {
 		s.wg.Go(func() {
+			select {
+			case <-s.welcome:
+			case <-ctx.Done():
+				return
+			}
 			if err := f(ctx); err != nil {
 				s.errs <- fmt.Errorf("%s: %w", name, err)
 			}
@@ -183,7 +191,11 @@ func (s *service) checkLayout(ctx context.Context) error {
 		return set.Hello(call)
 	}
 	err = hello()
-	if err == nil || !scripts.Away(err) {
+	if err == nil {
+		close(s.welcome)
+		return nil
+	}
+	if !scripts.Away(err) {
 		return err
 	}
 	s.wg.Go(func() {
@@ -195,7 +207,10 @@ func (s *service) checkLayout(ctx context.Context) error {
 			}
 			clock.Sleep(ctx, watch.Failed(err))
 		}
-		watch.OK()
+		if ctx.Err() == nil {
+			watch.OK()
+			close(s.welcome)
+		}
 	})
 	return nil
 }

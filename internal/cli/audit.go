@@ -64,9 +64,11 @@ func (p *program) audit(c *cli.Context) error {
 			return err
 		}
 		return &failure{code: exitFailed, err: fmt.Errorf("the gap is %d and must be 0", s.Gap()),
-			next: "jobs were lost or doubled: was something else than bide writing to its keys, or a part of Redis' data lost?"}
+			next: gapHint}
 	})
 }
+
+const gapHint = "jobs were lost or doubled: was something else than bide writing to its keys, or a part of Redis' data lost?"
 
 func (p *program) writeAudit(s sum, gap int64) error {
 	if p.set.json {

@@ -51,7 +51,8 @@ func (p *program) commands() *cli.Command {
 		Flags: globalFlags(),
 		Subcommands: []*cli.Command{
 			p.devCommand(), p.serveCommand(),
-			p.laterCommand(), p.jobsCommand(), p.statsCommand(), p.auditCommand(),
+			p.laterCommand(), p.jobsCommand(), p.deadCommand(), p.queuesCommand(), p.workersCommand(),
+			p.statsCommand(), p.auditCommand(), p.doctorCommand(),
 			p.checkCommand(), p.versionCommand(),
 		},
 	}

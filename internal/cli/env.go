@@ -14,9 +14,11 @@ type Env struct {
 	// Getenv looks up an environment variable; nil means that none is set.
 	Getenv func(string) string
 
-	// Terminal says that Stdout is one, StderrTerminal the same of Stderr.
+	// Terminal says that Stdout is one, StderrTerminal the same of Stderr and
+	// StdinTerminal of Stdin, so that somebody can answer a question.
 	Terminal       bool
 	StderrTerminal bool
+	StdinTerminal  bool
 	// Width is the terminal's width in characters, 0 if not known.
 	Width int
 
@@ -35,6 +37,7 @@ func System() Env {
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv,
 		Terminal:       isatty.IsTerminal(os.Stdout.Fd()),
 		StderrTerminal: isatty.IsTerminal(os.Stderr.Fd()),
+		StdinTerminal:  isatty.IsTerminal(os.Stdin.Fd()),
 		Width:          terminalWidth(),
 	}
 }

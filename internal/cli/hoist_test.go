@@ -66,9 +66,18 @@ func TestFlagsOfOneNameAreOfOneKind(t *testing.T) {
 		}
 	}
 	walk(tree())
-	for name := range laterFlags {
-		if _, ok := takes[name]; ok {
+	for name, commands := range laterFlags {
+		if _, ok := takes[name]; ok && len(commands) == 0 {
 			t.Errorf("--%s is a flag of this version and of a later one", name)
+		}
+		for _, path := range commands {
+			c := tree()
+			for _, word := range strings.Fields(path) {
+				c = find(c, word)
+			}
+			if hasFlag(c, name) {
+				t.Errorf("%s has --%s in this version and in a later one", path, name)
+			}
 		}
 	}
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/dustin/go-humanize"
 	"github.com/urfave/cli/v2"
 
 	"github.com/bide-go/bide/job"
@@ -65,7 +67,7 @@ func (p *program) act(c *cli.Context, do move) error {
 			if err != nil {
 				r.Error = text(err.Error())
 				errs = append(errs, err)
-				if fatal == nil && (scripts.Away(err) || redisAnswered(err)) {
+				if fatal == nil && stops(err) {
 					fatal = err
 				}
 			}
@@ -74,22 +76,39 @@ func (p *program) act(c *cli.Context, do move) error {
 		if err := p.writeActed(results); err != nil {
 			return err
 		}
-		switch {
-		case fatal != nil:
+		if fatal != nil {
 			return fatal
-		case len(errs) > 0:
-			code, next := exitState, ""
-			for _, err := range errs {
-				var one int
-				if one, next = judge(err); one != exitState {
-					code = one
-				}
-			}
-			return &failure{code: code, err: errs, next: next}
 		}
-		return nil
+		return refused(errs)
 	})
 }
+
+// refused is the error for those of several that were refused, nil for none.
+func refused(errs several) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	code, next := exitState, ""
+	for _, err := range errs {
+		var one int
+		if one, next = judge(err); one != exitState {
+			code = one
+		}
+	}
+	return &failure{code: code, err: shorten(errs), next: next}
+}
+
+// shorten keeps a long list of errors from filling the screen.
+func shorten(errs several) several {
+	const most = 20
+	if len(errs) <= most {
+		return errs
+	}
+	return append(slices.Clone(errs[:most]), fmt.Errorf("and %s more were refused", humanize.Comma(int64(len(errs)-most))))
+}
+
+// stops reports whether err would come for whatever is tried next, too.
+func stops(err error) bool { return scripts.Away(err) || redisAnswered(err) }
 
 func (p *program) writeActed(results []acted) error {
 	if p.set.json {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/dustin/go-humanize"
 	"github.com/urfave/cli/v2"
@@ -16,15 +17,25 @@ func (p *program) jobsListCommand() *cli.Command {
 		Description: "Without --state it goes on from active to waiting, delayed, dead and finished jobs, each in the order\n" +
 			"of their place. A page looks at 10,000 jobs at most, so with filters it may be short and still have a next one.\n" +
 			"A job that moves while pages are read may be missed, or be on two of them.",
-		Flags: []cli.Flag{
+		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "state", Usage: "only jobs in `STATE`: delayed, waiting, active, completed, dead, cancelled, expired or skipped"},
-			&cli.StringFlag{Name: "queue", Usage: "only jobs of `QUEUE`"},
-			&cli.StringFlag{Name: "name", Usage: "only jobs for the handler `NAME`"},
-			&cli.StringFlag{Name: "schedule", Usage: "only jobs of the schedule `NAME`"},
-			&cli.StringFlag{Name: "limit", Usage: "at most `N` jobs, up to 1000 (default 50)"},
-			&cli.StringFlag{Name: "cursor", Usage: "go on at `CURSOR`, the nextCursor of the page before"},
-		},
-		Action: p.jobsList,
+		}, filterFlags(), pageFlags()),
+		Action: func(c *cli.Context) error { return p.listJobs(c, "") },
+	}
+}
+
+func filterFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "queue", Usage: "only jobs of `QUEUE`"},
+		&cli.StringFlag{Name: "name", Usage: "only jobs for the handler `NAME`"},
+		&cli.StringFlag{Name: "schedule", Usage: "only jobs of the schedule `NAME`"},
+	}
+}
+
+func pageFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "limit", Usage: "at most `N` jobs, up to 1000 (default 50)"},
+		&cli.StringFlag{Name: "cursor", Usage: "go on at `CURSOR`, the nextCursor of the page before"},
 	}
 }
 
@@ -32,17 +43,25 @@ func (p *program) jobsListCommand() *cli.Command {
 type filter struct {
 	state                 job.State
 	queue, name, schedule string
+	errorText             string        // in the newest failure
+	since                 time.Duration // of dead jobs: how long ago they died at most
 	limit                 int
 }
 
-func readFilter(c *cli.Context) (filter, position, error) {
+// readFilter reads the flags of a list, of which the command has those that fit
+// it. A state given here is that of the command.
+func readFilter(c *cli.Context, state job.State) (filter, position, error) {
 	v := &values{c: c}
 	f := filter{limit: v.number("limit", 50, 1000)}
 	words := make([]string, len(job.States))
 	for i, s := range job.States {
 		words[i] = string(s)
 	}
-	f.state = job.State(v.word("state", "", words...))
+	f.state = job.State(v.word("state", string(state), words...))
+	if found, ok := v.find("error"); ok {
+		f.errorText = found.text
+	}
+	f.since = v.span("since", 0, time.Millisecond)
 	for _, e := range []struct {
 		flag  string
 		to    *string
@@ -67,16 +86,20 @@ func readFilter(c *cli.Context) (filter, position, error) {
 	return f, from, v.err()
 }
 
-func (p *program) jobsList(c *cli.Context) error {
+// listJobs lists jobs, of one state if there is one.
+func (p *program) listJobs(c *cli.Context, state job.State) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
-	f, from, err := readFilter(c)
+	f, from, err := readFilter(c, state)
 	if err != nil {
 		return err
 	}
 	return p.withRedis(c.Context, shortCommand, func(ctx context.Context, conn *conn) error {
-		list := lister{set: conn.set, filter: f, budget: lookAtMost}
+		list, err := newLister(ctx, conn, f)
+		if err != nil {
+			return err
+		}
 		jobs, next, err := list.page(ctx, from)
 		if err != nil {
 			return err

@@ -6,7 +6,9 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/bide-go/bide/job"
 	"github.com/bide-go/bide/scripts"
@@ -17,6 +19,7 @@ import (
 const (
 	lookAtMost = 10_000
 	lookAtOnce = 1_000
+	readAtOnce = 200 // whole, to look at their errors
 )
 
 // position is where a page ends. The cursor that people see is opaque.
@@ -73,7 +76,21 @@ func placesOf(s job.State) []string {
 type lister struct {
 	set    *scripts.Set
 	filter filter
-	budget int // jobs that may still be looked at
+	died   string // where the dead jobs begin that may match
+	budget int    // jobs that may still be looked at
+}
+
+func newLister(ctx context.Context, c *conn, f filter) (*lister, error) {
+	l := &lister{set: c.set, filter: f, budget: lookAtMost}
+	if f.since > 0 {
+		// Dead jobs stand by their time of death: what died before is passed over.
+		now, err := c.now(ctx)
+		if err != nil {
+			return nil, err
+		}
+		l.died = fmt.Sprintf("%d ", now.Add(-f.since).UnixMilli())
+	}
+	return l, nil
 }
 
 // page returns the jobs behind from and the cursor of the next page, empty if
@@ -126,19 +143,53 @@ func (l *lister) page(ctx context.Context, from position) ([]*job.Job, string, e
 	return jobs, "", nil
 }
 
+// look returns up to want jobs behind at that match, and where it stopped.
 func (l *lister) look(ctx context.Context, at position, want int) ([]*job.Job, string, error) {
-	jobs, after, looked, err := l.set.List(ctx, scripts.Page{
-		Place: at.Place, Lane: at.Lane, After: at.After, Look: min(l.budget, lookAtOnce), Want: want,
-		Queue: l.filter.queue, Name: l.filter.name, Sched: l.filter.schedule, State: l.filter.state,
-	})
-	l.budget -= looked
-	return jobs, after, err
+	ask := want
+	if l.filter.errorText != "" {
+		ask = max(want, readAtOnce)
+	}
+	for {
+		jobs, after, looked, err := l.set.List(ctx, scripts.Page{
+			Place: at.Place, Lane: at.Lane, After: at.After, Look: min(l.budget, lookAtOnce), Want: ask,
+			Queue: l.filter.queue, Name: l.filter.name, Sched: l.filter.schedule, State: l.filter.state,
+		})
+		if err != nil {
+			return nil, "", err
+		}
+		matching, full := l.matching(jobs, want)
+		if len(matching) <= want {
+			l.budget -= looked
+			return matching, after, nil
+		}
+		// More than wanted: once more, up to the last that is.
+		ask = full
+	}
+}
+
+// matching are the jobs with the text in their newest failure, which Redis does
+// not look for, and how many jobs it took to find want of them.
+func (l *lister) matching(jobs []*job.Job, want int) (matching []*job.Job, full int) {
+	for i, j := range jobs {
+		if !strings.Contains(j.LastError(), l.filter.errorText) {
+			continue
+		}
+		matching = append(matching, j)
+		if len(matching) == want {
+			full = i + 1
+		}
+	}
+	return matching, full
 }
 
 // stages are the places to look at, each from its start.
 func (l *lister) stages(ctx context.Context) ([]position, error) {
 	var stages []position
 	for _, place := range placesOf(l.filter.state) {
+		if place == placeDead {
+			stages = append(stages, position{Place: place, After: l.died})
+			continue
+		}
 		if place != placeLane {
 			stages = append(stages, position{Place: place})
 			continue

@@ -22,11 +22,12 @@ func (p *program) jobsShowCommand() *cli.Command {
 	return &cli.Command{
 		Name: "show", Usage: "show all there is to know of a job", ArgsUsage: "ID",
 		Description: "Of a finished job nothing is kept beyond its retention; how it ended is then looked up among the last events.",
-		Action:      p.jobsShow,
+		Action:      func(c *cli.Context) error { return p.showOne(c, func(*job.Job) error { return nil }) },
 	}
 }
 
-func (p *program) jobsShow(c *cli.Context) error {
+// showOne shows a job that passes check.
+func (p *program) showOne(c *cli.Context, check func(*job.Job) error) error {
 	list, err := ids(c, 1)
 	if err != nil {
 		return err
@@ -35,6 +36,9 @@ func (p *program) jobsShow(c *cli.Context) error {
 		j, err := conn.set.Inspect(ctx, list[0])
 		if errors.Is(err, job.ErrNotFound) {
 			return goneError(ctx, conn, list[0], err)
+		}
+		if err == nil {
+			err = check(j)
 		}
 		if err != nil {
 			return err

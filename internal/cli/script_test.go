@@ -48,6 +48,7 @@ func TestMain(m *testing.M) {
 //	lease WORKER NAME             reserve the waiting jobs of that name
 //	fail ID TEXT                  fail a leased job for good
 //	becomes ID STATE              wait until the job is in that state
+//	beat ID NAMES QUEUES F=V…     say that a process is alive
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/script/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -91,9 +92,12 @@ func (w *world) commands() map[string]func(*testscript.TestScript, bool, []strin
 		"redis":  w.redis,
 		"freeze": func(*testscript.TestScript, bool, []string) { w.server.Freeze() },
 		"thaw":   func(*testscript.TestScript, bool, []string) { w.server.Thaw() },
-		"lease":  w.lease, "fail": w.fail, "becomes": w.becomes,
+		"lease":  w.lease, "fail": w.fail, "becomes": w.becomes, "beat": w.beat,
 	}
 }
+
+// escapes are written in a script where a foreign text has the character.
+var escapes = strings.NewReplacer(`\e`, "\x1b", `\n`, "\n")
 
 func exits(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
@@ -174,7 +178,7 @@ func value(ts *testscript.TestScript, neg bool, args []string) {
 func (w *world) redis(ts *testscript.TestScript, _ bool, args []string) {
 	all := make([]any, len(args))
 	for i, a := range args {
-		all[i] = a
+		all[i] = escapes.Replace(a)
 	}
 	ts.Check(w.rdb.Do(context.Background(), all...).Err())
 }
@@ -202,7 +206,7 @@ func (w *world) lease(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 func (w *world) fail(ts *testscript.TestScript, _ bool, args []string) {
-	text := strings.NewReplacer(`\e`, "\x1b", `\n`, "\n").Replace(args[1])
+	text := escapes.Replace(args[1])
 	states, err := w.set.Fail(context.Background(), []scripts.Verdict{{
 		Lease: w.leases[args[0]], Reason: job.ReasonPermanent, Kind: job.KindPanic, Error: text, Stack: "goroutine 1 [running]:\n\tmain.go:1",
 	}})
@@ -210,6 +214,16 @@ func (w *world) fail(ts *testscript.TestScript, _ bool, args []string) {
 	if states[0] != job.Dead {
 		ts.Fatalf("the job is %s, want dead", states[0])
 	}
+}
+
+func (w *world) beat(ts *testscript.TestScript, _ bool, args []string) {
+	p := scripts.Presence{ID: args[0], Names: strings.Fields(args[1]), Queues: strings.Fields(args[2])}
+	p.Fields = map[string]string{"names": args[1], "queues": args[2]}
+	for _, pair := range args[3:] {
+		field, value, _ := strings.Cut(pair, "=")
+		p.Fields[field] = escapes.Replace(value)
+	}
+	ts.Check(w.set.Beat(context.Background(), p))
 }
 
 func (w *world) becomes(ts *testscript.TestScript, _ bool, args []string) {

@@ -21,6 +21,7 @@ type settings struct {
 	logJSON   bool
 	timeout   time.Duration // 0: the command's own
 	quiet     bool
+	yes       bool // to every question
 }
 
 const defaultRedisURL = "redis://127.0.0.1:6379/0"
@@ -51,6 +52,7 @@ func (p *program) readSettings(c *cli.Context) error {
 		times:   v.word("time", "relative", "relative", "local", "utc"),
 		timeout: v.span("command-timeout", 0, time.Millisecond),
 		quiet:   c.Bool("quiet"),
+		yes:     c.Bool("yes"),
 	}
 	s.logLevel, _ = zerolog.ParseLevel(v.word("log-level", "info", "debug", "info", "warn", "error"))
 	form := "json"

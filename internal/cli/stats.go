@@ -7,7 +7,6 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/urfave/cli/v2"
 
-	"github.com/bide-go/bide/internal/duration"
 	"github.com/bide-go/bide/scripts"
 )
 
@@ -79,9 +78,13 @@ func statsOf(namespace string, s scripts.Stats) statsReply {
 	r.Schedules.Total, r.Schedules.Paused, r.Schedules.Failing = s.Schedules, s.SchedulesPaused, s.SchedulesFailing
 	r.Stored.Dead, r.Stored.Finished = s.StoredDead, s.StoredFinished
 	for _, q := range s.Queues {
-		r.Queues = append(r.Queues, queueReply{q.Queue, q.WaitingDelayed, q.Waiting, q.Active, q.Pause != nil, seconds(q.Oldest)})
+		r.Queues = append(r.Queues, queueOf(q))
 	}
 	return r
+}
+
+func queueOf(q scripts.QueueStats) queueReply {
+	return queueReply{q.Queue, q.WaitingDelayed, q.Waiting, q.Active, q.Pause != nil, seconds(q.Oldest)}
 }
 
 func (p *program) showStats(namespace string, s scripts.Stats) error {
@@ -108,14 +111,11 @@ func (p *program) showStats(namespace string, s scripts.Stats) error {
 	}
 	var rows [][]cell
 	for _, q := range s.Queues {
-		state, oldest := plain("open"), plain("")
+		state := plain("open")
 		if q.Pause != nil {
 			state = cell{"paused", yellow}
 		}
-		if q.Oldest > 0 {
-			oldest = plain(duration.Format(q.Oldest.Round(time.Second)))
-		}
-		rows = append(rows, []cell{plain(q.Queue), count(q.WaitingDelayed), count(q.Waiting), count(q.Active), oldest, state})
+		rows = append(rows, []cell{plain(q.Queue), count(q.WaitingDelayed), count(q.Waiting), count(q.Active), oldestCell(q), state})
 	}
 	return p.table([]column{
 		{head: "queue", yield: 1}, {head: "due", right: true}, {head: "waiting", right: true},

@@ -49,10 +49,19 @@ func (t times) both(at time.Time) string {
 
 // relative says in words how far away an instant is, in at most two units.
 func relative(d time.Duration) string {
-	far := d.Abs()
-	switch {
+	switch far := d.Abs(); {
 	case far < 500*time.Millisecond:
 		return "now"
+	case d < 0:
+		return roughly(far) + " ago"
+	default:
+		return "in " + roughly(far)
+	}
+}
+
+// roughly says how long something is, in at most two units.
+func roughly(far time.Duration) string {
+	switch {
 	case far < 10*time.Minute:
 		far = far.Round(time.Second)
 	case far < 24*time.Hour:
@@ -62,8 +71,5 @@ func relative(d time.Duration) string {
 	default:
 		far = far.Round(24 * time.Hour)
 	}
-	if d < 0 {
-		return duration.Format(far) + " ago"
-	}
-	return "in " + duration.Format(far)
+	return duration.Format(far)
 }

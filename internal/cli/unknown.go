@@ -11,7 +11,6 @@ import (
 // laterCommands are the commands that a later version has. They are refused by
 // name, so that nobody takes them for a spelling mistake.
 var laterCommands = []string{
-	"dead", "queues", "workers", "doctor",
 	"preview", "explain", "diff", "apply", "schedules", "schema", "init",
 	"health", "top", "events", "notify", "generate", "completion", "import",
 	"jobs wait", "jobs logs",
@@ -35,6 +34,7 @@ var laterFlags = map[string][]string{
 	"notify-dead":      {"serve", "dev"},
 	"error":            {"jobs list"},
 	"since":            {"jobs list"},
+	"fix":              {"doctor"},
 }
 
 // otherWords are what people call a command elsewhere.
@@ -44,6 +44,8 @@ var otherWords = map[string]string{
 	"kill": "cancel", "revive": "retry", "postpone": "reschedule", "move": "reschedule",
 	"start": "serve", "server": "serve", "worker": "serve", "scheduler": "serve",
 	"validate": "check", "lint": "check", "info": "stats", "status": "stats",
+	"queue": "queues", "lanes": "queues", "unpause": "resume", "purge": "clear", "empty": "clear", "stop": "pause",
+	"processes": "workers", "busy": "workers", "morgue": "dead", "failed": "dead", "diagnose": "doctor",
 }
 
 func notYet(what string) error {
@@ -104,6 +106,9 @@ func (h *hoister) mayTake(commands []string) bool {
 func (h *hoister) foreignFlag(g given) error {
 	if len(h.line.path) == 0 {
 		return usage(fmt.Sprintf("%s needs a command", g.as), "see bide --help")
+	}
+	if commands := laterFlags[g.name]; len(commands) > 0 && h.mayTake(commands) {
+		return notYet("the flag " + g.as)
 	}
 	next := h.seeHelp()
 	if owners := h.owners(nil, g.name); len(owners) > 0 {

@@ -121,7 +121,7 @@ func TestJobThatKillsItsWorker(t *testing.T) {
 	for i := range 20 {
 		others = append(others, r.add("sleep", time.Duration(i)*20*time.Millisecond))
 	}
-	killed := 0
+	killed, born := 0, time.Now()
 	for p := r.worker(s); ; {
 		select {
 		case <-p.exited:
@@ -134,7 +134,8 @@ func TestJobThatKillsItsWorker(t *testing.T) {
 		if sum.Dead == 1 && sum.Completed == int64(len(others)) {
 			break
 		}
-		if killed > s.MaxLost {
+		if deadline := born.Add(patience); killed > s.MaxLost || time.Now().After(deadline) {
+			t.Logf("sum %+v", sum)
 			t.Fatalf("%d processes were killed, want %d", killed, s.MaxLost)
 		}
 	}
