@@ -25,7 +25,7 @@ func TestJobLongerThanItsLease(t *testing.T) {
 		}
 		p.end(nil)
 		j := r.becomes(id, job.Completed)
-		equal(t, "lost", j.Lost, 0)
+		equal(t, "lost", j.Lost, p.job.Lost)
 		r.completed(1)
 	})
 }

@@ -141,9 +141,13 @@ func (d *Dispatcher) reserveArgs(t turn) *scripts.ReserveArgs {
 	args := &scripts.ReserveArgs{
 		Token: d.id + ":" + strconv.FormatInt(d.nonce.Add(1), 10),
 		Lease: d.cfg.Lease, Limit: t.slots, Names: d.names,
+		Chances: d.cfg.MaxLost - 1,
 	}
 	d.mu.Lock()
 	args.Offers = d.shares.offer(t.slots)
+	for _, a := range d.held {
+		args.Suspect = args.Suspect || args.Chances > 0 && a.job.Lost >= args.Chances && !a.returned
+	}
 	d.mu.Unlock()
 	if t.woken != nil {
 		args.WokenFor, args.Call = t.woken.queue, t.woken.call

@@ -74,15 +74,28 @@ func TestManyJobsOfOneInstant(t *testing.T) {
 
 func TestDueOrder(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.promote(3)
 		const n = 800
-		base := r.now().Add(time.Second).Truncate(time.Millisecond)
 		dues := make([]time.Time, n) // many of them the same
 		random := rand.New(rand.NewPCG(1, 2))
-		ids := r.many(n, "job-", func(i int) scheduler.Request {
-			dues[i] = base.Add(time.Duration(random.IntN(200)) * time.Millisecond)
-			return scheduler.Request{Queue: []string{"high", "low"}[i%2], At: dues[i]}
-		})
+		var ids []string
+		// How long it takes to create so many is the machine's affair: try until
+		// all of them were there in time.
+		for lead := time.Second; ; lead *= 2 {
+			base := r.now().Add(lead).Truncate(time.Millisecond)
+			ids = r.many(n, fmt.Sprintf("job-%v-", lead), func(i int) scheduler.Request {
+				dues[i] = base.Add(time.Duration(random.IntN(200)) * time.Millisecond)
+				return scheduler.Request{Queue: []string{"high", "low"}[i%2], At: dues[i]}
+			})
+			if r.now().Before(base) {
+				break
+			}
+			for _, id := range ids {
+				if _, err := r.Cancel(r.ctx(), id); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		r.promote(3)
 		r.eventually("all promoted", func() bool { return r.sum().Waiting == n })
 		for parity, queue := range []string{"high", "low"} {
 			var order []int
@@ -278,11 +291,11 @@ func TestReschedule(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		off, err := r.ExecuteLater(r.ctx(), "medium", "any", nil, time.Second)
+		off, err := r.ExecuteLater(r.ctx(), "medium", "any", nil, 5*time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}
-		until := r.now().Add(1500 * time.Millisecond)
+		until := r.now().Add(6 * time.Second)
 		if _, err := r.Reschedule(r.ctx(), off, until); err != nil {
 			t.Fatal(err)
 		}

@@ -2,7 +2,6 @@ package scripts_test
 
 import (
 	"fmt"
-	"sort"
 	"strings"
 	"testing"
 	"time"
@@ -64,27 +63,42 @@ func (b *bench) dump(but ...string) map[string]string {
 	all := map[string]string{}
 	keys, err := b.raw().Keys(b.ctx(), "*").Result()
 	b.must(err)
-	for _, key := range keys {
-		var text string
-		kind := b.raw().Type(b.ctx(), key).Val()
-		switch kind {
+	kinds, reads := make([]*redis.StatusCmd, len(keys)), make([]redis.Cmder, len(keys))
+	pipe := b.raw().Pipeline()
+	for i, key := range keys {
+		kinds[i] = pipe.Type(b.ctx(), key)
+	}
+	_, _ = pipe.Exec(b.ctx())
+	for i, key := range keys {
+		switch kinds[i].Val() {
 		case "string":
-			text = b.raw().Get(b.ctx(), key).Val()
+			reads[i] = pipe.Get(b.ctx(), key)
 		case "hash":
-			var fields []string
-			for field, value := range b.raw().HGetAll(b.ctx(), key).Val() {
-				fields = append(fields, field+"="+value)
-			}
-			sort.Strings(fields)
-			text = strings.Join(fields, "\n")
+			reads[i] = pipe.HGetAll(b.ctx(), key)
 		case "list":
-			text = strings.Join(b.raw().LRange(b.ctx(), key, 0, -1).Val(), "\n")
+			reads[i] = pipe.LRange(b.ctx(), key, 0, -1)
 		case "zset":
-			text = fmt.Sprint(b.raw().ZRangeWithScores(b.ctx(), key, 0, -1).Val())
+			reads[i] = pipe.ZRangeWithScores(b.ctx(), key, 0, -1)
 		case "stream":
-			text = fmt.Sprint(b.raw().XRange(b.ctx(), key, "-", "+").Val())
+			reads[i] = pipe.XRange(b.ctx(), key, "-", "+")
 		}
-		all[key] = kind + " " + text
+	}
+	_, _ = pipe.Exec(b.ctx())
+	for i, key := range keys {
+		var content any // printed with the fields of a hash in order
+		switch r := reads[i].(type) {
+		case *redis.StringCmd:
+			content = r.Val()
+		case *redis.MapStringStringCmd:
+			content = r.Val()
+		case *redis.StringSliceCmd:
+			content = r.Val()
+		case *redis.ZSliceCmd:
+			content = r.Val()
+		case *redis.XMessageSliceCmd:
+			content = r.Val()
+		}
+		all[key] = fmt.Sprint(kinds[i].Val(), " ", content)
 	}
 	for _, key := range but {
 		delete(all, key)

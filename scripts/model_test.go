@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "rapid.checks" })
 	if !given {
-		_ = flag.Set("rapid.checks", "25")
+		_ = flag.Set("rapid.checks", "12")
 	}
 	os.Exit(m.Run())
 }
@@ -287,14 +287,14 @@ func (m *model) release(rt *rapid.T) {
 func (m *model) reap(rt *rapid.T) {
 	j := m.pick(rt, in(job.Active))
 	subject{b: m.bench, id: j.id}.lapse()
-	reaped := m.reapAll(3)
+	reaped := m.reapAll(2) // before a second lost lease could set it aside
 	want := job.Waiting
 	j.lost++
 	switch {
 	case j.marked:
 		want = job.Cancelled
 		m.end(j, want)
-	case j.lost >= 3:
+	case j.lost >= 2:
 		want = job.Dead
 		m.end(j, want)
 	default:

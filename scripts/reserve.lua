@@ -2,14 +2,18 @@
 -- queue first up to its quota, then up to the limit. Jobs of other names keep
 -- their place and order; only when a lane shows nothing else is a windowful of
 -- them put off through the delayed set. Expired jobs end, leftovers are dropped.
+-- A job on its last chance before it has lost too many leases is a suspect: it may
+-- be what kills its workers. A process runs one of them at a time, so that those
+-- that only stood beside it do not share its end; the others wait a second.
 -- include: clock head run reject finish wake unlane event
 -- KEYS  1 routing
--- ARGV  1 token   2 lease ms   3 limit   4 queue whose wake-up call was taken, or ''   5 the call   6 number of queues n
---       7… n times: queue, quota; then the names handled
+-- ARGV  1 token   2 lease ms   3 limit   4 queue whose wake-up call was taken, or ''   5 the call
+--       6 lost leases that make a job a suspect, 0 for none   7 '1' if the process runs one
+--       8 number of queues n   9… n times: queue, quota; then the names handled
 -- Reply {now in microseconds, 'idle' | 'left' work in a lane | 'again' at once, per job: id, body, '' or '<attempts> <lost> <due>'}
-local token, lease, limit, queues = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[6])
+local token, lease, limit, queues = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[8])
 local handled = {}
-for i = 7 + 2 * queues, #ARGV do handled[ARGV[i]] = true end
+for i = 9 + 2 * queues, #ARGV do handled[ARGV[i]] = true end
 
 local WINDOW, DEEP, BYTES = 128, 1024, 4194304
 local budget = { jobs = limit, bytes = BYTES }
@@ -163,15 +167,15 @@ end
 
 local paused = {}
 local names = {}
-for q = 1, queues do names[q] = ARGV[5 + 2 * q] end
+for q = 1, queues do names[q] = ARGV[7 + 2 * q] end
 for q, pause in ipairs(redis.call('HMGET', K.queues, unpack(names))) do paused[q] = pause and pause ~= '' end
 
 -- Two rounds: the quotas, then whatever is left for whoever has work.
 local strict = true
-for q = 1, queues do if tonumber(ARGV[6 + 2 * q]) < limit then strict = false end end
+for q = 1, queues do if tonumber(ARGV[8 + 2 * q]) < limit then strict = false end end
 for round = 1, strict and 1 or 2 do
   for q = 1, queues do
-    local quota = round == 1 and math.min(tonumber(ARGV[6 + 2 * q]), budget.jobs) or budget.jobs
+    local quota = round == 1 and math.min(tonumber(ARGV[8 + 2 * q]), budget.jobs) or budget.jobs
     if not paused[q] then
       for _, lane in ipairs({ K.queue .. names[q] .. '-delayed', K.queue .. names[q] }) do
         if quota > 0 and budget.jobs > 0 then
@@ -206,24 +210,34 @@ if #taken == 0 then return reply end
 local runs, leases, scores, expiries = {}, {}, {}, {}
 for i, t in ipairs(taken) do runs[i] = K.run .. t[2] end
 local touched = redis.call('EXISTS', unpack(runs)) > 0
+local chances, suspect = tonumber(ARGV[6]), ARGV[7] == '1'
 for _, t in ipairs(taken) do
-  local id, kind, info = t[2], t[5], ''
+  local id, kind, info, aside = t[2], t[5], '', nil
   if touched then
     local run = get_run(id, 'attempts', 'lost', 'due', 'back', 'putoff')
+    if chances > 0 and count_of(run[2]) >= chances then
+      if suspect then aside = t[1] else suspect = true end
+    end
     if run[1] or run[2] or run[3] or run[4] or run[5] then
       info = (run[1] or '0') .. ' ' .. (run[2] or '0') .. ' ' .. (run[3] or '')
       if kind == 'P' then kind = 'R' end
     end
   end
-  if kind == 'X' then expiries[#expiries + 1] = id end
-  leases[#leases + 1] = id
-  leases[#leases + 1] = token .. ' ' .. now .. ' ' .. t[4] .. ' ' .. kind
-  scores[#scores + 1] = now + lease
-  scores[#scores + 1] = id
-  reply[#reply + 1] = id
-  reply[#reply + 1] = t[3]
-  reply[#reply + 1] = info
+  if aside then
+    redis.call('ZADD', K.delayed, now + 1000, aside)
+    reply[2] = 'again'
+  else
+    if kind == 'X' then expiries[#expiries + 1] = id end
+    leases[#leases + 1] = id
+    leases[#leases + 1] = token .. ' ' .. now .. ' ' .. t[4] .. ' ' .. kind
+    scores[#scores + 1] = now + lease
+    scores[#scores + 1] = id
+    reply[#reply + 1] = id
+    reply[#reply + 1] = t[3]
+    reply[#reply + 1] = info
+  end
 end
+if #leases == 0 then return reply end
 redis.call('HSET', K.lease, unpack(leases))
 redis.call('ZADD', K.active, unpack(scores))
 -- A job that has been started cannot be too late to start any more.

@@ -253,8 +253,8 @@ func TestAWrongTypeUnderEachKey(t *testing.T) {
 			b.must(call())
 			for key, text := range b.dump() {
 				touched[key], _, _ = strings.Cut(text, " ")
-				if b.Mini != nil && text == was[key] {
-					delete(touched, key) // the embedded one is slow: only what is written
+				if b.Mini != nil && (text == was[key] || was[key] == "") {
+					delete(touched, key) // the embedded one is slow: only what is changed
 				}
 			}
 			for _, word := range scripts.KeyWords() {

@@ -101,7 +101,7 @@ func TestAKilledMarket(t *testing.T) {
 		}
 		return sum
 	}
-	for range 8 {
+	for range 5 {
 		child := exec.Command(os.Args[0])
 		child.Env = append(os.Environ(), childEnv+"="+s.Addr)
 		child.Stderr = os.Stderr

@@ -10,6 +10,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -47,7 +48,7 @@ func run(ctx context.Context, url string, out io.Writer) error {
 	}
 	opts, err := redis.ParseURL(url)
 	if err != nil {
-		return fmt.Errorf("REDIS_URL is no redis:// address") // the error would show its password
+		return errors.New("REDIS_URL is no redis:// address") // the error would show its password
 	}
 	rdb := redis.NewClient(opts)
 	defer rdb.Close()

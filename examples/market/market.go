@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -97,19 +98,20 @@ func (m *Market) Pay(ctx context.Context, player string, coins int64) error {
 // which the item is gone and nothing will bring it back.
 func (m *Market) SellLater(ctx context.Context, sale Sale, at time.Time) error {
 	return m.transact(ctx, func(tx *redis.Tx) error {
-		switch known, err := read(ctx, tx, sale.ID); {
-		case err == nil && known.Seller == sale.Seller && known.Item == sale.Item:
-			return nil // an earlier call arrived after all
-		case err == nil:
-			return fmt.Errorf("sale %q is another one", sale.ID)
-		case !errors.Is(err, ErrNoSale):
-			return err
-		}
+		// The inventory before the sale: between the two reads an earlier call may
+		// still arrive.
 		mine, err := tx.SIsMember(ctx, inventory(sale.Seller), sale.Item).Result()
 		if err != nil {
 			return err
 		}
-		if !mine {
+		switch known, err := read(ctx, tx, sale.ID); {
+		case err == nil && known.Seller == sale.Seller && known.Item == sale.Item:
+			return nil // an earlier call did arrive
+		case err == nil:
+			return fmt.Errorf("sale %q is another one", sale.ID)
+		case !errors.Is(err, ErrNoSale):
+			return err
+		case !mine:
 			return ErrNotYours
 		}
 		// Redis' clock decides. The delay counts from the moment the transaction
@@ -136,20 +138,24 @@ func (m *Market) SellLater(ctx context.Context, sale Sale, at time.Time) error {
 // and the entry in the price list, after everything else.
 func (m *Market) Buy(ctx context.Context, buyer, saleID string) error {
 	return m.transact(ctx, func(tx *redis.Tx) error {
-		sale, err := read(ctx, tx, saleID)
+		// Both at one instant, or a repetition would find a purse that the earlier
+		// call has emptied.
+		values, err := tx.MGet(ctx, saleKey(saleID), purse(buyer)).Result()
+		if err != nil {
+			return err
+		}
+		sale, err := decode(values[0])
 		if err != nil {
 			return err
 		}
 		if sale.State == Sold && sale.Buyer == buyer {
-			return nil // an earlier call arrived after all
+			return nil // an earlier call did arrive
 		}
 		if sale.State != Offered {
 			return ErrNotOffered
 		}
-		coins, err := tx.Get(ctx, purse(buyer)).Int64()
-		if err != nil && !errors.Is(err, redis.Nil) {
-			return err
-		}
+		text, _ := values[1].(string)
+		coins, _ := strconv.ParseInt(text, 10, 64) // an empty purse has none
 		if coins < sale.Price {
 			return ErrTooPoor
 		}
@@ -238,15 +244,23 @@ func (m *Market) transact(ctx context.Context, f func(tx *redis.Tx) error, keys 
 	}
 }
 
-func read(ctx context.Context, rdb redis.Cmdable, id string) (sale Sale, err error) {
-	text, err := rdb.Get(ctx, saleKey(id)).Bytes()
+func read(ctx context.Context, rdb redis.Cmdable, id string) (Sale, error) {
+	text, err := rdb.Get(ctx, saleKey(id)).Result()
 	if errors.Is(err, redis.Nil) {
-		return sale, ErrNoSale
+		return Sale{}, ErrNoSale
 	}
 	if err != nil {
-		return sale, err
+		return Sale{}, err
 	}
-	return sale, json.Unmarshal(text, &sale)
+	return decode(text)
+}
+
+func decode(value any) (sale Sale, err error) {
+	text, ok := value.(string)
+	if !ok {
+		return sale, ErrNoSale
+	}
+	return sale, json.Unmarshal([]byte(text), &sale)
 }
 
 func write(ctx context.Context, pipe redis.Pipeliner, sale Sale, state State) error {

@@ -79,7 +79,9 @@ func healthy() *patient {
 		zone:          loadZone,
 		lastRejection: func(context.Context) (scripts.Rejection, bool, error) { return scripts.Rejection{}, false, nil },
 	}
-	p.unserved = func(context.Context, []scripts.Worker, []scripts.QueueStats) (scripts.Unserved, error) { return p.waits, nil }
+	p.unserved = func(context.Context, []scripts.Worker, []scripts.QueueStats) (scripts.Unserved, error) {
+		return p.waits, nil
+	}
 	p.source.config = func(_ context.Context, name string) (string, error) {
 		value, ok := p.config[name]
 		if !ok {
@@ -116,6 +118,7 @@ func TestNothingIsWrongWithAHealthyOne(t *testing.T) {
 }
 
 func TestWhatTheDoctorFinds(t *testing.T) {
+	complains := map[string]bool{}
 	for _, tt := range []struct {
 		name   string
 		ill    func(p *patient)
@@ -211,10 +214,14 @@ func TestWhatTheDoctorFinds(t *testing.T) {
 		{"another's definition", func(p *patient) { p.applied[0].Name = "other" }, "schedules.load", failed, `its definition is that of "nightly"`},
 
 		{"rejected", func(p *patient) { p.reject = &scripts.Rejection{At: doctorNow.Add(-time.Minute), Reason: "not JSON"} }, "inbox.rejected", warns, "2 rejections are kept, the last one of 1m ago: not JSON"},
-		{"rejected long ago", func(p *patient) { p.reject = &scripts.Rejection{At: doctorNow.Add(-48 * time.Hour), Reason: "not JSON"} }, "inbox.rejected", fine, "2d ago"},
+		{"rejected long ago", func(p *patient) {
+			p.reject = &scripts.Rejection{At: doctorNow.Add(-48 * time.Hour), Reason: "not JSON"}
+		}, "inbox.rejected", fine, "2d ago"},
 
 		{"placeless", func(p *patient) { p.orphan.Found = []scripts.Orphan{{Kind: scripts.Placeless, ID: "a"}} }, "jobs.orphans", failed, "1 jobs that stand nowhere (a) among all entries"},
-		{"bodiless", func(p *patient) { p.orphan.Found = []scripts.Orphan{{Kind: scripts.Bodiless, ID: "a"}, {Kind: scripts.Bodiless, ID: "b"}} }, "jobs.orphans", warns, "2 entries without the body of a job (a, b)"},
+		{"bodiless", func(p *patient) {
+			p.orphan.Found = []scripts.Orphan{{Kind: scripts.Bodiless, ID: "a"}, {Kind: scripts.Bodiless, ID: "b"}}
+		}, "jobs.orphans", warns, "2 entries without the body of a job (a, b)"},
 		{"unleased", func(p *patient) { p.orphan.Found = []scripts.Orphan{{Kind: scripts.Unleased, ID: "a"}} }, "jobs.orphans", warns, "without a lease"},
 		{"idle", func(p *patient) { p.orphan.Found = []scripts.Orphan{{Kind: scripts.Idle, ID: "a"}} }, "jobs.orphans", warns, "without an active entry"},
 		{"too many to look at", func(p *patient) { p.orphan = scripts.Orphans{Looked: 20_000} }, "jobs.orphans", fine, "among the first 20,000 entries; there are more, and it stopped there"},
@@ -223,6 +230,9 @@ func TestWhatTheDoctorFinds(t *testing.T) {
 	} {
 		p := healthy()
 		tt.ill(p)
+		if tt.status != fine {
+			complains[tt.check] = true
+		}
 		_, findings := p.examine()
 		for _, f := range findings {
 			if f.Check != tt.check {
@@ -236,6 +246,11 @@ func TestWhatTheDoctorFinds(t *testing.T) {
 			}
 		}
 	}
+	for _, check := range checks {
+		if !complains[check.name] {
+			t.Errorf("no case makes %s complain", check.name)
+		}
+	}
 }
 
 func failing(err error) func(context.Context) error {
@@ -246,7 +261,6 @@ func (p *patient) noInfo(err error) {
 	p.info = func(context.Context) (map[string]string, error) { return nil, err }
 }
 
-// Every check has a case above that makes it warn or fail.
 func TestARedisThatStopsAnsweringIsNotAskedAgain(t *testing.T) {
 	p := healthy()
 	asked := 0

@@ -36,7 +36,8 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs the files in testdata/script, each with a Redis of its own at
-// $REDIS_URL: a real redis-server for those called real-…, else the embedded one.
+// $REDIS_URL: a real redis-server for those called real-…, both kinds one after
+// the other for both-…, else the embedded one.
 //
 // Beside testscript's own commands they have
 //
@@ -56,25 +57,26 @@ func TestScripts(t *testing.T) {
 	}
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var server *redistest.Server
-			if strings.HasPrefix(name, "real-") {
-				server = redistest.NewReal(t)
-			} else {
-				server = redistest.NewMini(t)
-			}
-			w := &world{server: server, rdb: server.Client(), set: server.Scripts()}
-			testscript.Run(t, testscript.Params{
-				Files: []string{file}, Cmds: w.commands(), RequireExplicitExec: true,
-				Setup: func(env *testscript.Env) error {
-					env.Setenv("REDIS_URL", server.URL())
-					env.Setenv("ADDR", server.Addr)
-					return nil
-				},
-			})
-		})
+		kind, _, _ := strings.Cut(name, "-")
+		if kind != "real" {
+			t.Run(name, func(t *testing.T) { t.Parallel(); runScript(t, file, redistest.NewMini(t)) })
+		}
+		if kind == "real" || kind == "both" {
+			t.Run(name+"@redis", func(t *testing.T) { t.Parallel(); runScript(t, file, redistest.NewReal(t)) })
+		}
 	}
+}
+
+func runScript(t *testing.T, file string, server *redistest.Server) {
+	w := &world{server: server, rdb: server.Client(), set: server.Scripts()}
+	testscript.Run(t, testscript.Params{
+		Files: []string{file}, Cmds: w.commands(), RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("REDIS_URL", server.URL())
+			env.Setenv("ADDR", server.Addr)
+			return nil
+		},
+	})
 }
 
 // world is what the commands of one script work on.
