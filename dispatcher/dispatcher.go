@@ -101,6 +101,7 @@ type Dispatcher struct {
 	hardOnce sync.Once
 	lastPass atomic.Int64
 	nonce    atomic.Int64
+	ran      atomic.Bool
 	base     context.Context // what handlers' contexts come from
 
 	// renew asks the lease loop for a round at once.
@@ -244,6 +245,9 @@ func (d *Dispatcher) passed() { d.lastPass.Store(clock.Now().UnixNano()) }
 func (d *Dispatcher) Run(ctx context.Context) error {
 	if d.err != nil {
 		return d.err
+	}
+	if d.ran.Swap(true) {
+		return errors.New("dispatcher: it has run before; make another one with New")
 	}
 	d.names = d.handlers.Names()
 	d.base = context.WithoutCancel(ctx)

@@ -31,6 +31,7 @@ func (d *Dispatcher) listenForJobs(ctx context.Context, waiter *scripts.Waiter) 
 		queue, call, called, err := waiter.Wait(ctx)
 		if err != nil {
 			if ctx.Err() == nil {
+				d.lock(func() { d.hungry = true }) // other connections may be well
 				clock.Sleep(ctx, watch.Failed(err))
 			}
 			continue

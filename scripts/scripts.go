@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -32,6 +33,7 @@ type Set struct {
 	rdb     redis.UniversalClient
 	keys    keys
 	heeds   bool // the client heeds a context's deadline by itself
+	patient bool // the client would wait for an answer for ever, or nearly
 	scripts map[string]script
 }
 
@@ -58,9 +60,11 @@ func New(rdb redis.UniversalClient, namespace string) (*Set, error) {
 	s := &Set{rdb: rdb, keys: keys{namespace}}
 	switch c := rdb.(type) {
 	case *redis.Client:
-		s.heeds = c.Options().ContextTimeoutEnabled
+		o := c.Options()
+		s.heeds, s.patient = o.ContextTimeoutEnabled, o.ReadTimeout <= 0 || o.ReadTimeout > mostPatience
 	case *redis.ClusterClient:
-		s.heeds = c.Options().ContextTimeoutEnabled
+		o := c.Options()
+		s.heeds, s.patient = o.ContextTimeoutEnabled, o.ReadTimeout <= 0 || o.ReadTimeout > mostPatience
 	case *redis.Ring:
 		return nil, errors.New("a redis.Ring cannot hold a bide namespace: use a single server, Sentinel or Cluster client")
 	}
@@ -135,8 +139,17 @@ func (s *Set) command(ctx context.Context, sc script, bySHA bool, args []any) ca
 	return call{redis.NewCmd(ctx, append(all, args...)...)}
 }
 
+// mostPatience is how long a call without a deadline waits for a client whose own
+// options would let it wait longer: a loop must notice a connection that is dead.
+const mostPatience = 5 * time.Second
+
 // run runs a script. It sends it again only on proof that it did not run.
 func (s *Set) run(ctx context.Context, name string, args []any) (any, error) {
+	if _, limited := ctx.Deadline(); s.patient && !limited {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, mostPatience)
+		defer cancel()
+	}
 	sc := s.scripts[name]
 	cmd := s.command(ctx, sc, true, args)
 	err := s.process(ctx, cmd)

@@ -93,9 +93,8 @@ func TestFarDates(t *testing.T) {
 		if r.State != job.Delayed || r.Due.Before(b.now().AddDate(290, 0, 0)) {
 			b.t.Errorf("%+v", r)
 		}
-		l := scripts.Leased{}
 		b.add(scripts.NewJob{ID: "retry"})
-		l = b.take(1)[0]
+		l := b.take(1)[0]
 		b.fail(l, "", math.MaxInt64)
 		if due := b.state("retry", job.Delayed).Due; due.Before(b.now().AddDate(290, 0, 0)) {
 			b.t.Errorf("retry due %s", due)

@@ -21,9 +21,7 @@ import (
 )
 
 func main() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	if err := run(ctx, os.Getenv("REDIS_URL"), os.Stdout); err != nil {
+	if err := run(context.Background(), os.Getenv("REDIS_URL"), os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "enqueue:", err)
 		os.Exit(1)
 	}
@@ -36,6 +34,8 @@ type Mail struct {
 }
 
 func run(ctx context.Context, url string, out io.Writer) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second) // every call heeds it
+	defer cancel()
 	if url == "" {
 		url = "redis://127.0.0.1:6379/0"
 	}

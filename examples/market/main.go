@@ -27,16 +27,16 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Getenv("REDIS_URL"), os.Stdout); err != nil {
+	if err := run(context.Background(), os.Getenv("REDIS_URL"), os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "market:", err)
 		os.Exit(1)
 	}
 }
 
 // run tells the story on the Redis at url, or on an embedded one if it is empty.
-func run(ctx context.Context, url string, out io.Writer) error {
+func run(ctx context.Context, url string, out io.Writer) (err error) {
+	ctx, cancel := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer cancel()
 	if url == "" {
 		mini, err := miniredis.Run()
 		if err != nil {
@@ -62,12 +62,11 @@ func run(ctx context.Context, url string, out io.Writer) error {
 	go func() { ended <- dispatcher.New(rdb, market.Handlers(), dispatcher.Config{Concurrency: 5}).Run(roles) }()
 	defer func() {
 		stop()
-		<-ended
-		<-ended
+		err = errors.Join(err, <-ended, <-ended)
 	}()
 
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
+	ctx, end := context.WithTimeout(ctx, time.Minute)
+	defer end()
 	s := &story{Market: market, out: out, from: time.Now()}
 	return s.tell(ctx)
 }

@@ -105,10 +105,8 @@ func (a *App) report(ctx context.Context, args struct {
 	Pages int `json:"pages"`
 }) error {
 	for page := range args.Pages {
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("stopped at page %d: %w", page, context.Cause(ctx))
-		case <-time.After(100 * time.Millisecond): // one page
+		if err := sleep(ctx, 100*time.Millisecond); err != nil {
+			return fmt.Errorf("stopped at page %d: %w", page, err)
 		}
 	}
 	return nil

@@ -87,3 +87,13 @@ func (l *logger) print(format string, args ...any) {
 	defer l.mu.Unlock()
 	fmt.Fprintf(l.out, format+"\n", args...)
 }
+
+// sleep stands in for work that takes a while.
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(d):
+		return nil
+	}
+}

@@ -63,14 +63,14 @@ func start(t *testing.T, s *redistest.Server) *process {
 	p := &process{T: t, Server: s, rdb: s.Client(), done: make(chan error, 1)}
 	p.Client = scheduler.NewClient(p.rdb)
 	p.Cmd = exec.Command(os.Args[0])
-	p.Cmd.Env = append(os.Environ(), mainEnv+"=1", "REDIS_URL="+s.URL())
+	p.Env = append(os.Environ(), mainEnv+"=1", "REDIS_URL="+s.URL())
 	p.Stdout, p.Stderr = &p.out, &p.out
 	p.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
 	go func() { p.done <- p.Wait() }()
-	t.Cleanup(func() { _ = p.Cmd.Process.Kill() })
+	t.Cleanup(func() { _ = p.Process.Kill() })
 	p.prints("working")
 	return p
 }
@@ -110,7 +110,7 @@ func (p *process) ends(id string, state job.State) {
 }
 
 func (p *process) signal(s os.Signal) {
-	if err := p.Cmd.Process.Signal(s); err != nil {
+	if err := p.Process.Signal(s); err != nil {
 		p.Fatal(err)
 	}
 }

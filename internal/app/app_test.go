@@ -51,7 +51,8 @@ func TestRunServesAllRolesAndDrains(t *testing.T) {
 				t.Errorf("%q is not logged once: %s", message, r.log)
 			}
 		}
-		if _, err := http.Get("http://" + a.address + "/-/healthy"); err == nil {
+		if answer, err := http.Get("http://" + a.address + "/-/healthy"); err == nil {
+			answer.Body.Close()
 			t.Error("it still listens")
 		}
 	})

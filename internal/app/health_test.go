@@ -50,11 +50,11 @@ func TestHealth(t *testing.T) {
 		a.readyWithin(5 * time.Second)
 	})
 	t.Run("read-only", func(t *testing.T) {
-		if err := r.rdb.SlaveOf(ctx, "127.0.0.1", "1").Err(); err != nil {
+		if err := r.rdb.ReplicaOf(ctx, "127.0.0.1", "1").Err(); err != nil {
 			t.Fatal(err)
 		}
 		unready("read-only", "READONLY")
-		if err := r.rdb.SlaveOf(ctx, "NO", "ONE").Err(); err != nil {
+		if err := r.rdb.ReplicaOf(ctx, "NO", "ONE").Err(); err != nil {
 			t.Fatal(err)
 		}
 		a.readyWithin(5 * time.Second)
