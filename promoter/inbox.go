@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -56,12 +55,12 @@ func parseEntry(e scripts.InboxEntry) (scripts.NewJob, error) {
 		return n, errors.New("the member is not valid UTF-8")
 	}
 	var parts []json.RawMessage
-	dec := json.NewDecoder(strings.NewReader(e.Member))
-	if err := dec.Decode(&parts); err != nil {
-		return n, fmt.Errorf("the member is not a JSON array: %w", err)
-	}
-	if dec.More() {
-		return n, errors.New("something follows the JSON array")
+	if err := json.Unmarshal([]byte(e.Member), &parts); err != nil {
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			return n, fmt.Errorf("the member is not valid JSON: %w", err)
+		}
+		return n, errors.New("the member is not a JSON array")
 	}
 	if len(parts) != 4 {
 		return n, fmt.Errorf("the array has %d elements, not the four of id, queue, name and args", len(parts))
@@ -93,6 +92,7 @@ func parseScore(score string) (time.Time, error) {
 		return time.Time{}, nil
 	}
 	// A float near 2e9 resolves a quarter of a microsecond: without the small step
-	// down, .001 s would be rounded up to the next millisecond.
-	return time.UnixMilli(int64(math.Ceil(seconds*1000 - 0.001))), nil
+	// down, .001 s would be rounded up to the next millisecond. The step is below
+	// a microsecond, the finest that clients write.
+	return time.UnixMilli(int64(math.Ceil(seconds*1000 - 0.0005))), nil
 }

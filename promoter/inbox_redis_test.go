@@ -655,3 +655,32 @@ func anyHandler(h worker.Handler) *worker.Registry {
 	reg.Handle("any", h)
 	return reg
 }
+
+// While the inbox cannot be adopted from, jobs that are there are promoted as
+// promptly as ever.
+func TestAStuckInboxMakesNoJobLate(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, redistest.NewReal(t))
+	r.putMany(10, "job-")
+	rdb := r.watched(inboxHook{adopt: func([]any, func() error) error { return errors.New("OOM") }})
+	p := promoter.New(rdb, promoter.Config{})
+	r.run(p.Run)
+	r.eventually("a pass", func() bool { return !p.LastPass().IsZero() })
+	time.Sleep(2 * time.Second) // the back-off has grown by then
+	var late []time.Duration
+	for i := range 7 {
+		id := fmt.Sprint("late-", i)
+		due := r.now().Add(150 * time.Millisecond).Truncate(time.Millisecond)
+		if _, err := r.ExecuteAt(r.ctx(), "low", "any", nil, due, scheduler.WithID(id)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(70 * time.Millisecond) // its wake-up call is over
+		r.eventually("promoted", func() bool { return r.sum().Delayed == 0 })
+		late = append(late, r.now().Sub(due))
+	}
+	slices.Sort(late)
+	if late[len(late)/2] > 100*time.Millisecond {
+		t.Errorf("jobs were late by %v, want half of them at most 100ms", late)
+	}
+	r.rdb.Del(r.ctx(), inbox)
+}

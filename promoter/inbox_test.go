@@ -17,8 +17,10 @@ func TestParseEntry(t *testing.T) {
 		{"three elements", `["a","high","n"]`, "0", "3 elements"},
 		{"five elements", `["a","high","n",1,2]`, "0", "5 elements"},
 		{"no array", `{"id":"a"}`, "0", "not a JSON array"},
-		{"no JSON", `hello`, "0", "not a JSON array"},
-		{"trailing data", `["a","high","n",1] x`, "0", "follows"},
+		{"no JSON", `hello`, "0", "not valid JSON"},
+		{"trailing data", `["a","high","n",1] x`, "0", "not valid JSON"},
+		{"a bracket too many", `["a","high","n",1]]`, "0", "not valid JSON"},
+		{"a brace too many", `["a","high","n",1]}`, "0", "not valid JSON"},
 		{"id is a number", `[1,"high","n",1]`, "0", "id is not a string"},
 		{"id of a tick", `["a@2026","high","n",1]`, "0", "@"},
 		{"braces in the id", `["{a}","high","n",1]`, "0", "job id"},
@@ -49,7 +51,8 @@ func TestParseScoreRoundsUpToTheMillisecond(t *testing.T) {
 		"1764500000":         1764500000000,
 		"1764500000.001":     1764500000001,
 		"1764500000.0010001": 1764500000001, // as a float prints .001
-		"1764500000.001002":  1764500000002,
+		"1764500000.001001":  1764500000002,
+		"1764500000.999999":  1764500001000,
 		"1764500000.25":      1764500000250,
 		"4102444800.999":     4102444800999,
 	} {

@@ -46,6 +46,11 @@ type Promoter struct {
 	set      *scripts.Set
 	err      error
 	lastPass atomic.Int64 // unix ns of this machine, 0 before the first
+
+	// Adoption has a back-off of its own: what keeps it, a full Redis above all,
+	// does not make jobs late that are there already.
+	adopting *trouble.Log
+	nextTry  time.Time
 }
 
 // New returns a promoter on rdb. A mistake in the configuration is returned by Run.
@@ -57,7 +62,7 @@ func New(rdb redis.UniversalClient, cfg Config) *Promoter {
 		cfg.DeadMax = 100_000
 	}
 	set, err := scripts.New(rdb, cfg.Namespace)
-	return &Promoter{cfg: cfg, set: set, err: err}
+	return &Promoter{cfg: cfg, set: set, err: err, adopting: trouble.New(cfg.Log, "adopt inbox entries")}
 }
 
 // Run promotes due jobs until ctx ends, through any trouble of Redis. It returns
@@ -121,12 +126,14 @@ func (p *Promoter) promoteDue(ctx context.Context, beat bool) (time.Duration, er
 		if err != nil {
 			return 0, err
 		}
-		if done.Inbox > 0 {
+		if done.Inbox > 0 && !clock.Now().Before(p.nextTry) {
 			if err := p.adopt(ctx); err != nil {
-				return 0, err
-			}
-			if done.Taken < scripts.PromoteJobs {
-				return 0, nil // what was adopted may be due
+				p.nextTry = clock.Now().Add(p.adopting.Failed(err))
+			} else {
+				p.adopting.OK()
+				if done.Taken < scripts.PromoteJobs {
+					return 0, nil // what was adopted may be due
+				}
 			}
 		}
 		if done.Taken < scripts.PromoteJobs {

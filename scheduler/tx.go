@@ -22,7 +22,10 @@ import (
 // On a Redis Cluster a transaction lives in one slot: the caller's keys must carry
 // the namespace as hash tag, for example "{bide}:orders".
 //
-// An error means that nothing was queued.
+// An error means that nothing was queued. Two things are seen only when EXEC runs:
+// that 1,000 queues are in use, and that something foreign stands under a key of
+// bide's. Then EXEC returns an error that says so, with the caller's data committed
+// and no job created.
 func (c *Client) ExecuteLaterTx(ctx context.Context, pipe redis.Pipeliner, queue, name string, args any, delay time.Duration, opts ...Option) (string, error) {
 	if c.err != nil {
 		return "", c.err

@@ -477,9 +477,9 @@ func startCluster(t *testing.T) []string {
 	for _, binary := range []string{"redis-server", "redis-cli"} {
 		if _, err := exec.LookPath(binary); err != nil {
 			if os.Getenv("BIDE_NEED_REDIS") != "" {
-				t.Fatal(binary, " is not installed and BIDE_NEED_REDIS is set")
+				t.Fatal(binary + " is not installed and BIDE_NEED_REDIS is set")
 			}
-			t.Skip("left out: ", binary, " is not installed")
+			t.Skip("left out: " + binary + " is not installed")
 		}
 	}
 	var addrs []string
@@ -561,4 +561,30 @@ func TestATransactionOnACluster(t *testing.T) {
 	if sum, auditErr := set.Audit(ctx); err == nil || auditErr != nil || sum.Created != 1 || sum.Gap() != 0 {
 		t.Errorf("keys of two slots: %v, then %+v, %v; want a refusal and one job", err, sum, auditErr)
 	}
+}
+
+// What only the script can refuse is an error of EXEC's: a job that silently was not
+// created would be a lost one.
+func TestATransactionWhoseJobIsRefusedSaysSo(t *testing.T) {
+	t.Parallel()
+	eachShop(t, func(t *testing.T, s shop) {
+		ctx := context.Background()
+		s.rdb.Set(ctx, "{bide}:queue:high", "foreign", 0)
+		if err := s.order(s.rdb, "bread", "a", 0); err == nil || !strings.Contains(err.Error(), "{bide}:queue:high") {
+			t.Errorf("beside something foreign: %v, want an error that names the key", err)
+		}
+		s.rdb.Del(ctx, "{bide}:queue:high")
+		for i := range 1000 {
+			s.rdb.HSet(ctx, "{bide}:queues", fmt.Sprint("q", i), "")
+		}
+		if err := s.order(s.rdb, "bread", "a", 0); err == nil || !strings.Contains(err.Error(), "1,000 queues") {
+			t.Errorf("the 1,001st queue: %v, want an error about it", err)
+		}
+		s.rdb.Del(ctx, "{bide}:queues")
+		s.committed(2, "bread", 0)
+		if err := s.order(s.rdb, "bread", "a", 0); err != nil {
+			t.Error(err)
+		}
+		s.committed(3, "bread", 1)
+	})
 }

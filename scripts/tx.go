@@ -2,6 +2,7 @@ package scripts
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -13,12 +14,29 @@ import (
 // memory is full the whole EXEC is refused, whereas the script would be refused
 // alone inside it. The script is sent as text, since its hash may be unknown by the
 // time EXEC runs, which would commit everything but the job.
+//
+// What only the script can see, and refuses, is an error of its command, which EXEC
+// gives to the caller. It does not undo the caller's data.
 func (s *Set) EnqueueTx(ctx context.Context, pipe redis.Pipeliner, n NewJob) error {
 	guard := call{redis.NewCmd(ctx, "hset", s.keys.name("beats"), "tx", "1")}
 	args := []any{n.ID, n.Queue, n.when(), n.expiry(), n.Unique, n.kind(), n.tail()}
-	create := call{s.command(ctx, s.scripts["enqueue"], false, args).Cmd}
+	create := s.command(ctx, script{text: fmt.Sprintf(orFail, s.scripts["enqueue"].text)}, false, args)
 	if err := pipe.Process(ctx, guard); err != nil {
 		return err
 	}
 	return pipe.Process(ctx, create)
 }
+
+// orFail makes an error of an answer that says that no job could be created.
+const orFail = `
+local function run()
+%s
+end
+local reply = run()
+if reply[1] == 'queues' then
+  return redis.error_reply('ERR the job was not created: 1,000 queues are in use, which is the most')
+elseif reply[1] == 'spoilt' then
+  return redis.error_reply('ERR the job was not created: ' .. reply[4] .. ' holds something that is not of bide')
+end
+return reply
+`

@@ -11,7 +11,7 @@ import (
 func (p *program) doctorCommand() *cli.Command {
 	return &cli.Command{
 		Name: "doctor", Usage: "check Redis, the roles and the jobs, and say what to do about what is wrong",
-		Description: "It changes nothing. The exit code is 1 if a check fails, and 5 if Redis does not answer.",
+		Description: "Beyond a trial write it changes nothing. The exit code is 1 if a check fails, and 5 if Redis does not answer.",
 		Flags:       []cli.Flag{&cli.BoolFlag{Name: "strict", Usage: "let warnings fail, too"}},
 		Action:      p.doctor,
 	}

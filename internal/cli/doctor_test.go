@@ -218,7 +218,7 @@ func TestWhatTheDoctorFinds(t *testing.T) {
 			p.reject = &scripts.Rejection{At: doctorNow.Add(-48 * time.Hour), Reason: "not JSON"}
 		}, "inbox.rejected", fine, "2d ago"},
 
-		{"placeless", func(p *patient) { p.orphan.Found = []scripts.Orphan{{Kind: scripts.Placeless, ID: "a"}} }, "jobs.orphans", failed, "1 jobs that stand nowhere (a) among all entries"},
+		{"placeless", func(p *patient) { p.orphan.Found = []scripts.Orphan{{Kind: scripts.Placeless, ID: "a"}} }, "jobs.orphans", failed, "1 job that stands nowhere (a) among all entries"},
 		{"bodiless", func(p *patient) {
 			p.orphan.Found = []scripts.Orphan{{Kind: scripts.Bodiless, ID: "a"}, {Kind: scripts.Bodiless, ID: "b"}}
 		}, "jobs.orphans", warns, "2 entries without the body of a job (a, b)"},

@@ -230,18 +230,18 @@ func (e *examination) jobsOrphans(ctx context.Context) (finding, error) {
 	var details, hints []string
 	for _, kind := range []struct {
 		scripts.OrphanKind
-		words, hint string
+		one, more, hint string
 	}{
-		{scripts.Placeless, "jobs that stand nowhere", "those that stand nowhere never run, and keep their IDs taken: enqueue them again under others"},
-		{scripts.Bodiless, "entries without the body of a job", "entries without a body are counted as dead and dropped when their turn comes"},
-		{scripts.Unleased, "active entries without a lease", "active ones without a lease go back to their queue when it would have run out, while a worker runs"},
-		{scripts.Idle, "leases without an active entry", "leases without an active entry only make a queue look busy"},
+		{scripts.Placeless, "job that stands nowhere", "jobs that stand nowhere", "those that stand nowhere never run, and keep their IDs taken: enqueue them again under others"},
+		{scripts.Bodiless, "entry without the body of a job", "entries without the body of a job", "entries without a body are counted as dead and dropped when their turn comes"},
+		{scripts.Unleased, "active entry without a lease", "active entries without a lease", "active ones without a lease go back to their queue when it would have run out, while a worker runs"},
+		{scripts.Idle, "lease without an active entry", "leases without an active entry", "leases without an active entry only make a queue look busy"},
 	} {
 		list := ids[kind.OrphanKind]
 		if len(list) == 0 {
 			continue
 		}
-		details = append(details, fmt.Sprintf("%d %s (%s)", len(list), kind.words, firstFew(list)))
+		details = append(details, fmt.Sprintf("%s (%s)", many(int64(len(list)), kind.one, kind.more), firstFew(list)))
 		hints = append(hints, kind.hint)
 		if kind.OrphanKind == scripts.Placeless {
 			f.Status = failed

@@ -123,9 +123,9 @@ func needs(t *testing.T, binary, why string) {
 func leftOut(t *testing.T, why string) {
 	t.Helper()
 	if os.Getenv("BIDE_NEED_CLIENTS") != "" {
-		t.Fatal(why, ", and BIDE_NEED_CLIENTS is set")
+		t.Fatal(why + ", and BIDE_NEED_CLIENTS is set")
 	}
-	t.Skip("left out: ", why)
+	t.Skip("left out: " + why)
 }
 
 // started is what the recording handler sees.

@@ -6,6 +6,7 @@ package redistest
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -71,15 +72,21 @@ func NewReal(t testing.TB, args ...string) *Server {
 	return s
 }
 
-// FreePort returns a TCP port that nobody listened on a moment ago.
+// FreePort returns a TCP port that nobody listened on a moment ago. It lies below
+// the range from which systems take the ports of outgoing connections: of those one
+// may be in use by the time a server wants it.
 func FreePort(t testing.TB) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		port := 10_000 + rand.IntN(22_000)
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err == nil {
+			l.Close()
+			return port
+		}
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	t.Fatal("no port is free")
+	return 0
 }
 
 func (s *Server) start() {
