@@ -20,8 +20,9 @@ import (
 )
 
 const (
-	// maxSleep bounds the time for which a lost wake-up call goes unnoticed.
-	maxSleep   = 100 * time.Millisecond
+	// maxSleep bounds the time for which a lost wake-up call goes unnoticed, and an
+	// inbox entry, which wakes nobody: with the pass itself, 100 ms.
+	maxSleep   = 90 * time.Millisecond
 	heartbeat  = time.Second
 	sweepEvery = time.Second
 	// sweepJobs bounds one call of the sweeps, which walk lanes.

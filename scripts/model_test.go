@@ -26,7 +26,9 @@ func TestMain(m *testing.M) {
 	if !given {
 		_ = flag.Set("rapid.checks", "12")
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	redistest.StopClusters()
+	os.Exit(code)
 }
 
 // modelled is what the model knows of one job that is live, retained or dead.
@@ -423,9 +425,8 @@ func (m *model) check(rt *rapid.T) {
 }
 
 func TestModel(t *testing.T) {
-	redistest.Each(t, func(t *testing.T, s *redistest.Server) {
-		b := newBench(t, s)
-		rapid.Check(t, func(rt *rapid.T) {
+	each(t, func(b *bench) {
+		rapid.Check(b.t, func(rt *rapid.T) {
 			b.flush()
 			m := &model{bench: b, jobs: map[string]*modelled{}, lanes: map[string][]string{}}
 			rt.Repeat(map[string]func(*rapid.T){

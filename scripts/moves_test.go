@@ -142,8 +142,10 @@ func (b *bench) sum(want scripts.Sum) {
 	}
 }
 
+// each runs test on the embedded Redis, on a real one, and in a real cluster.
 func each(t *testing.T, test func(b *bench)) {
 	redistest.Each(t, func(t *testing.T, s *redistest.Server) { test(newBench(t, s)) })
+	t.Run("cluster", func(t *testing.T) { t.Parallel(); test(newBench(t, redistest.NewOnCluster(t))) })
 }
 
 func TestLifecycleOfAJob(t *testing.T) {

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bide-go/bide/internal/redistest"
 	"github.com/bide-go/bide/job"
 	"github.com/bide-go/bide/scripts"
 )
@@ -145,19 +144,18 @@ func (c *client) step(ctx context.Context) error {
 // Many clients at once: the sum is zero at every instant, and in the end each job
 // stands in one place and can be ended.
 func TestManyClientsAtOnce(t *testing.T) {
-	redistest.Each(t, func(t *testing.T, s *redistest.Server) {
-		b := newBench(t, s)
+	each(t, func(b *bench) {
 		steps := 400
-		if s.Mini != nil {
+		if b.Mini != nil {
 			steps = 100 // it interprets Lua more slowly
 		}
 		var group sync.WaitGroup
 		for i := range 6 {
-			c := &client{Set: s.Scripts(), name: fmt.Sprint("w", i), rnd: rand.New(rand.NewPCG(uint64(i), 7))}
+			c := &client{Set: b.Scripts(), name: fmt.Sprint("w", i), rnd: rand.New(rand.NewPCG(uint64(i), 7))}
 			group.Go(func() {
 				for range steps {
 					if err := c.step(b.ctx()); err != nil {
-						t.Errorf("%s: %v", c.name, err)
+						b.t.Errorf("%s: %v", c.name, err)
 						return
 					}
 				}

@@ -209,7 +209,7 @@ func situations() []situation {
 	}
 }
 
-const saved = "saved by the test"
+const saved = "{bide}:saved by the test" // in the slot of the others
 
 // spoil puts something of another type under key and keeps what was there.
 func (b *bench) spoil(key, kind string) {

@@ -163,8 +163,8 @@ func (s *service) run(ctx context.Context) {
 	if s.dispatcher != nil {
 		begin("worker", s.dispatcher.Run)
 	}
-	if s.scheduler == nil && s.promoter == nil && s.dispatcher == nil {
-		begin("api", func(ctx context.Context) error { <-ctx.Done(); return nil })
+	if s.dispatcher == nil {
+		begin("presence", s.presence)
 	}
 }
 

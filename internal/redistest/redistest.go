@@ -1,6 +1,7 @@
 // Package redistest gives tests a Redis: the embedded miniredis, or a real
-// redis-server that it starts, kills and restarts. Whatever a test did, it ends
-// with the audit: no job lost and none doubled.
+// redis-server that it starts, kills and restarts, alone, in a cluster or behind a
+// sentinel. Whatever a test did, it ends with the audit: no job lost and none
+// doubled.
 package redistest
 
 import (
@@ -27,10 +28,12 @@ type Server struct {
 	// Mini is the embedded server, nil for a real one.
 	Mini *miniredis.Miniredis
 
-	t    testing.TB
-	dir  string
-	args []string
-	cmd  *exec.Cmd
+	t       testing.TB
+	dir     string
+	args    []string
+	config  string // of a sentinel
+	cmd     *exec.Cmd
+	cluster *Cluster // that it is a node of
 }
 
 // Each runs test on the embedded and on a real Redis.
@@ -53,12 +56,7 @@ func NewMini(t testing.TB) *Server {
 // machine that has none skips the test and says so, unless BIDE_NEED_REDIS is set.
 func NewReal(t testing.TB, args ...string) *Server {
 	t.Helper()
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		if os.Getenv("BIDE_NEED_REDIS") != "" {
-			t.Fatal("redis-server is not installed and BIDE_NEED_REDIS is set")
-		}
-		t.Skip("left out: redis-server is not installed (apt-get install redis-server)")
-	}
+	needRedis(t)
 	if len(args) == 0 {
 		args = []string{"--save", "", "--appendonly", "no"}
 	}
@@ -70,6 +68,16 @@ func NewReal(t testing.TB, args ...string) *Server {
 		s.Kill()
 	})
 	return s
+}
+
+func needRedis(t testing.TB) {
+	t.Helper()
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		if os.Getenv("BIDE_NEED_REDIS") != "" {
+			t.Fatal("redis-server is not installed and BIDE_NEED_REDIS is set")
+		}
+		t.Skip("left out: redis-server is not installed (apt-get install redis-server)")
+	}
 }
 
 // FreePort returns a TCP port that nobody listened on a moment ago. It lies below
@@ -96,6 +104,9 @@ func (s *Server) start() {
 		"--port", port, "--bind", "127.0.0.1", "--dir", s.dir, "--daemonize", "no",
 		"--logfile", filepath.Join(s.dir, "redis.log"), "--loglevel", "warning",
 	}, s.args...)
+	if s.config != "" {
+		args = append([]string{s.config, "--sentinel"}, args...)
+	}
 	s.cmd = exec.Command("redis-server", args...)
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := s.cmd.Start(); err != nil {
@@ -123,21 +134,26 @@ func (s *Server) WaitUp() {
 	}
 }
 
-// Client returns a new client, closed at the end of the test.
+// Client returns a new client of this server, closed at the end of the test.
 func (s *Server) Client() *redis.Client {
 	c := redis.NewClient(&redis.Options{Addr: s.Addr})
 	s.t.Cleanup(func() { _ = c.Close() })
 	return c
 }
 
+// Universal returns a new client of the Redis that this server is or is a part of,
+// closed at the end of the test.
+func (s *Server) Universal() redis.UniversalClient {
+	if s.cluster != nil {
+		return s.cluster.Client(s.t)
+	}
+	return s.Client()
+}
+
 // Scripts returns the scripts of namespace "bide" on a new client.
 func (s *Server) Scripts() *scripts.Set {
 	s.t.Helper()
-	set, err := scripts.New(s.Client(), "")
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return set
+	return newSet(s.t, s.Universal())
 }
 
 // URL is the server's redis:// address.
@@ -186,19 +202,23 @@ func (s *Server) audit() {
 	}
 	c := redis.NewClient(&redis.Options{Addr: s.Addr})
 	defer c.Close()
-	set, err := scripts.New(c, "")
-	if err != nil {
-		s.t.Error(err)
-		return
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
+	auditOn(ctx, s.t, c)
+}
+
+func auditOn(ctx context.Context, t testing.TB, rdb redis.UniversalClient) {
+	set, err := scripts.New(rdb, "")
+	if err != nil {
+		t.Error(err)
+		return
+	}
 	sum, err := set.Audit(ctx)
 	if err != nil {
-		s.t.Errorf("audit: %v", err)
+		t.Errorf("audit: %v", err)
 		return
 	}
 	if sum.Gap() != 0 {
-		s.t.Errorf("audit: gap %d, want 0: %+v", sum.Gap(), sum)
+		t.Errorf("audit: gap %d, want 0: %+v", sum.Gap(), sum)
 	}
 }
