@@ -91,7 +91,13 @@ func (p *proxy) serve(client net.Conn) {
 func TestALostAnswer(t *testing.T) {
 	each(t, func(b *bench) {
 		p := newProxy(b.t, b.Addr)
-		rdb := redis.NewClient(&redis.Options{Addr: p.listener.Addr().String(), MaxRetries: 5})
+		var rdb redis.UniversalClient = redis.NewClient(&redis.Options{Addr: p.listener.Addr().String(), MaxRetries: 5})
+		if _, ok := b.Universal().(*redis.ClusterClient); ok {
+			// As a cluster client sees it: the proxy is the owner of every slot.
+			rdb = redis.NewClusterClient(&redis.ClusterOptions{MaxRedirects: 5, ClusterSlots: func(context.Context) ([]redis.ClusterSlot, error) {
+				return []redis.ClusterSlot{{Start: 0, End: 16383, Nodes: []redis.ClusterNode{{Addr: p.listener.Addr().String()}}}}, nil
+			}})
+		}
 		defer rdb.Close()
 		set, err := scripts.New(rdb, "")
 		b.must(err)
