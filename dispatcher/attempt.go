@@ -54,6 +54,10 @@ func (a *attempt) lose() {
 // is settled without it.
 const abandonAfter = 5 * time.Second
 
+// longestAttempt is the timeout of attempts that have a longer one: a clock cannot
+// count much further.
+const longestAttempt = 100 * 365 * 24 * time.Hour
+
 // start runs the handler of a job leased by a call sent at sent. The caller has
 // taken a slot for it.
 func (d *Dispatcher) start(l scripts.Leased, sent time.Time) {
@@ -61,7 +65,7 @@ func (d *Dispatcher) start(l scripts.Leased, sent time.Time) {
 	ctx, cancel := context.WithCancelCause(d.base)
 	a.cancel = cancel
 	var stop context.CancelFunc
-	a.ctx, stop = context.WithTimeoutCause(ctx, l.Job.Timeout, job.ErrTimeout)
+	a.ctx, stop = context.WithTimeoutCause(ctx, min(l.Job.Timeout, longestAttempt), job.ErrTimeout)
 	a.started = clock.Now()
 	d.mu.Lock()
 	d.order++

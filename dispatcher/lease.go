@@ -85,7 +85,7 @@ func (d *Dispatcher) endLost() {
 func (d *Dispatcher) abandonStuck() {
 	d.lock(func() {
 		for _, a := range d.held {
-			if !a.returned && !a.settling && !a.leaseLost() && clock.Since(a.started) > a.job.Timeout+abandonAfter {
+			if !a.returned && !a.settling && !a.leaseLost() && clock.Since(a.started)-abandonAfter > a.job.Timeout {
 				d.abandon(a)
 			}
 		}

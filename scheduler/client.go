@@ -212,8 +212,8 @@ func (c *Client) build(r Request) (scripts.NewJob, error) {
 	if r.Delay > 0 && !r.At.IsZero() {
 		return n, &job.InvalidError{Field: "delay", Value: r.Delay.String(), Rule: "and an instant were both given: give one"}
 	}
-	if r.At.Year() > 9999 {
-		return n, &job.InvalidError{Field: "instant", Value: r.At.String(), Rule: "is beyond the year 9999"}
+	if err := errors.Join(checkInstant(r.At), checkInstant(n.Expiry)); err != nil {
+		return n, err
 	}
 	args, err := encodeArgs(r.Args)
 	if err != nil {
@@ -221,6 +221,14 @@ func (c *Client) build(r Request) (scripts.NewJob, error) {
 	}
 	n.Args = args
 	return n, errors.Join(job.CheckQueue(n.Queue), job.CheckName(n.Name))
+}
+
+// checkInstant refuses what a clock that counts milliseconds cannot hold.
+func checkInstant(t time.Time) error {
+	if t.Year() > 9999 {
+		return &job.InvalidError{Field: "instant", Value: t.String(), Rule: "is beyond the year 9999"}
+	}
+	return nil
 }
 
 func encodeArgs(args any) (json.RawMessage, error) {
@@ -272,6 +280,9 @@ func (c *Client) Retry(ctx context.Context, id string) (*job.Job, error) {
 // Reschedule gives a delayed job another due time; one in the past means now. A
 // job in any other state is refused with a job.StateError.
 func (c *Client) Reschedule(ctx context.Context, id string, at time.Time) (*job.Job, error) {
+	if err := checkInstant(at); err != nil {
+		return nil, err
+	}
 	return c.act(ctx, id, func() (job.State, error) {
 		_, err := c.set.Reschedule(ctx, id, 0, at)
 		return job.Delayed, err

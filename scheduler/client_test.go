@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -668,4 +669,28 @@ func TestDeadlines(t *testing.T) {
 			t.Errorf("created: want %d, got %d", scripts.EnqueueJobs, created)
 		}
 	})
+}
+
+func TestInstantsBeyondTheYear9999AreRefused(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, redistest.NewMini(t))
+	c, ctx := NewClient(r.Client()), context.Background()
+	far := time.Unix(1<<55, 0)
+	if _, err := c.ExecuteAt(ctx, "high", "n", nil, far); err == nil {
+		t.Error("ExecuteAt takes it")
+	}
+	if _, err := c.Execute(ctx, "high", "n", nil, WithExpiry(far)); err == nil {
+		t.Error("WithExpiry takes it")
+	}
+	id, err := c.ExecuteLater(ctx, "high", "n", nil, time.Hour, WithTimeout(math.MaxInt64), WithRetention(math.MaxInt64), WithBackoff(time.Second, math.MaxInt64))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Reschedule(ctx, id, far); err == nil {
+		t.Error("Reschedule takes it")
+	}
+	j, err := c.Get(ctx, id)
+	if err != nil || j.Timeout < 200*365*24*time.Hour || j.Retention < 200*365*24*time.Hour || j.MaxBackoff < 200*365*24*time.Hour {
+		t.Errorf("the longest spans come back as %+v, %v", j, err)
+	}
 }

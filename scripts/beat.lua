@@ -13,12 +13,10 @@ if ARGV[2] == '1' then
   redis.call('DEL', K.worker .. id, K.wake_worker .. id)
   return now
 end
-local at = 4
-for _ = 1, tonumber(ARGV[3]) do
-  redis.pcall('ZADD', K.names, now, ARGV[at])
-  at = at + 1
-end
+local names = tonumber(ARGV[3])
+local at = 4 + names
 for i = at + 1, at + tonumber(ARGV[at]) do
+  for n = 4, 3 + names do redis.pcall('ZADD', K.names, now, ARGV[i] .. ' ' .. ARGV[n]) end
   if redis.call('HEXISTS', K.queues, ARGV[i]) == 0 and redis.call('HLEN', K.queues) < 1000 then
     redis.call('HSET', K.queues, ARGV[i], '')
   end

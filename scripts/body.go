@@ -3,6 +3,7 @@ package scripts
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -159,7 +160,8 @@ func decodeBody(id, body string, j *job.Job) error {
 		return time.UnixMilli(number(i, 0)).UTC()
 	}
 	span := func(i int, unset time.Duration) time.Duration {
-		return time.Duration(number(i, unset.Milliseconds())) * time.Millisecond
+		ms := min(number(i, unset.Milliseconds()), math.MaxInt64/int64(time.Millisecond))
+		return time.Duration(ms) * time.Millisecond
 	}
 	j.ID = id
 	j.Created = instant(2)

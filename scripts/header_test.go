@@ -118,7 +118,7 @@ func TestHeaders(t *testing.T) {
 		}
 	}
 	for _, path := range parts {
-		if !usedParts[path] {
+		if !usedParts[path] && path != "lib/whole.lua" { // assemble puts it into all
 			t.Errorf("%s is included nowhere", path)
 		}
 		if !strings.HasPrefix(source(path), "-- ") {

@@ -30,7 +30,7 @@ var suffixes = map[string]string{
 	"beats":         "beats",     // HASH   role -> last heartbeat
 	"workers":       "workers",   // ZSET   live process -> last heartbeat
 	"worker":        "worker:",   // HASH   what a live process is and does
-	"names":         "names",     // ZSET   handled job name -> last heartbeat of a process that does
+	"names":         "names",     // ZSET   <queue> <name> that a live process takes -> its last heartbeat
 	"schedules":     "schedules", // HASH   name -> applied definition
 	"schedule":      "schedule:", // HASH   a schedule: cursor and results
 	"planned":       "planned:",  // ZSET   a schedule: planned tick's id -> tick

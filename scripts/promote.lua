@@ -57,7 +57,7 @@ for _, queue in ipairs(order) do
   for i = 1, #lane, 1000 do
     redis.call('RPUSH', K.queue .. queue .. '-delayed', unpack(lane, i, math.min(i + 999, #lane)))
   end
-  wake(K.wake .. queue)
+  filled(queue)
 end
 for _, v in ipairs(ended) do
   finish(v[1], v[2], v[3], v[4])

@@ -39,7 +39,7 @@ for i = #ids, 1, -1 do
     else
       outcome = 'waiting'
       redis.call('LPUSH', lane, h.member)
-      wake(K.wake .. h.queue)
+      filled(h.queue)
     end
   end
   reply[#reply + 1] = id

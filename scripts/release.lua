@@ -33,7 +33,7 @@ for i = #ARGV - 1, 1, -2 do
     end_lease(id)
     set_run(id, 'back', 1, 'worker', lease.worker, 'started', lease.started)
     if type(redis.pcall('LPUSH', lane, h.member)) == 'number' then
-      wake(K.wake .. h.queue)
+      filled(h.queue)
       outcome = 'waiting'
     else
       redis.call('ZADD', K.delayed, now + 1000, h.member)

@@ -1,7 +1,8 @@
 -- reserve: lease waiting jobs whose names this process handles, lane by lane: each
 -- queue first up to its quota, then up to the limit. Jobs of other names keep
--- their place and order; only when a lane shows nothing else is a windowful of
--- them put off through the delayed set. Expired jobs end, leftovers are dropped.
+-- their place and order; only when a lane shows nothing else, a windowful of names
+-- that no live process takes from this queue or a thousand that one does, are some
+-- put off through the delayed set. Expired jobs end, leftovers are dropped.
 -- A job on its last chance before it has lost too many leases is a suspect: it may
 -- be what kills its workers. A process runs one of them at a time, so that those
 -- that only stood beside it do not share its end; the others wait a second.
@@ -78,9 +79,9 @@ local function clear(entries)
   end
 end
 
--- put_off sends jobs that nobody here handles back to the delayed set without
--- touching their due time: a second, and twice as long each time, up to a minute,
--- where no live process handles the name.
+-- put_off sends jobs that others are to take back to the delayed set without
+-- touching their due time: for a second, and twice as long each time, up to a
+-- minute, where no live process takes them.
 local function put_off(entries)
   for _, e in ipairs(entries) do
     local h = read_head(e.id)
@@ -127,15 +128,16 @@ local function scan(queue, lane, want)
     pos = pos + count
     if #kept >= WINDOW and (mine > 0 or pos >= DEEP) then break end
     if #kept >= WINDOW then
-      -- A whole window of others' jobs: look deeper only past those that a live
-      -- process handles, since it will come for them.
+      -- A whole window of others' jobs: look deeper, but only past those that a live
+      -- process takes from this queue, since it will come for them.
       orphans = 0
       for _, e in ipairs(kept) do
-        if beats[e.name] == nil then
-          local beat = redis.pcall('ZSCORE', K.names, e.name)
-          beats[e.name] = type(beat) == 'string' and tonumber(beat) > now - 60000
+        local taker = queue .. ' ' .. e.name
+        if beats[taker] == nil then
+          local beat = redis.pcall('ZSCORE', K.names, taker)
+          beats[taker] = type(beat) == 'string' and tonumber(beat) > now - 60000
         end
-        e.elsewhere = beats[e.name]
+        e.elsewhere = beats[taker]
         if not e.elsewhere then orphans = orphans + 1 end
       end
       if orphans > 0 then break end

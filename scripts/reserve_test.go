@@ -88,7 +88,7 @@ func TestNamesHandledElsewhere(t *testing.T) {
 		// With orphans among them only those are put off.
 		b.do("DEL", scripts.Key("queue")+"high")
 		b.flush()
-		b.must(b.Beat(b.ctx(), scripts.Presence{ID: "w2", Names: []string{"elsewhere"}}))
+		b.must(b.Beat(b.ctx(), scripts.Presence{ID: "w2", Names: []string{"elsewhere"}, Queues: []string{"high"}}))
 		for i := range 129 {
 			name := "elsewhere"
 			if i%10 == 0 {
@@ -108,7 +108,7 @@ func TestNamesHandledElsewhere(t *testing.T) {
 // A lane deeper than one looks is dug into, whoever handles its jobs.
 func TestADeepForeignLaneBlocksNothing(t *testing.T) {
 	each(t, func(b *bench) {
-		b.must(b.Beat(b.ctx(), scripts.Presence{ID: "w2", Names: []string{"elsewhere"}}))
+		b.must(b.Beat(b.ctx(), scripts.Presence{ID: "w2", Names: []string{"elsewhere"}, Queues: []string{"high"}}))
 		for i := range 3 {
 			b.addAll(batch(400, scripts.NewJob{ID: fmt.Sprint("e", i), Name: "elsewhere", Queue: "high"}))
 		}

@@ -34,6 +34,6 @@ set_run(id, 'back', 1, 'due', now)
 redis.call('HDEL', K.run .. id, 'attempts', 'lost', 'reason', 'finished')
 if h.unique ~= '' then redis.call('SET', K.unique .. h.unique, id) end
 redis.call('RPUSH', lane, h.member)
-wake(K.wake .. h.queue)
+filled(h.queue)
 event('revived', { id })
 return { 'ok', 'waiting' }

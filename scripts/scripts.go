@@ -102,11 +102,11 @@ func render(k keys) map[string]script {
 	return all
 }
 
-// assemble returns a script's text behind the parts it includes, in their order.
-// Comments stay in the source files.
+// assemble returns a script's text behind the parts it includes, in their order;
+// whole is the first of every script. Comments stay in the source files.
 func assemble(name string) string {
 	text := source(name + ".lua")
-	var parts []string
+	parts := []string{source("lib/whole.lua")}
 	if m := includeLine.FindStringSubmatch(text); m != nil {
 		for _, part := range strings.Fields(m[1]) {
 			parts = append(parts, source("lib/"+part+".lua"))
@@ -227,7 +227,8 @@ func unavailableReply(err error) bool {
 			return true
 		}
 	}
-	return false
+	// A cluster is moving the slot: see lib/whole.lua.
+	return err != nil && strings.Contains(err.Error(), "access a non local key in a cluster node")
 }
 
 // Away reports whether err says that Redis could not be reached or did not answer,

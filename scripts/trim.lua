@@ -1,12 +1,13 @@
 -- trim: remove what is kept only for a time: finished jobs past their retention,
--- dead ones past theirs or beyond the cap (oldest first), and ghosts of lanes
--- short enough to walk.
+-- dead ones past theirs or beyond the cap (oldest first), ghosts of lanes short
+-- enough to walk, and, when there are many queues, those that are empty and open.
 -- include: clock unlane
 -- KEYS  1 routing
 -- ARGV  1 limit   2 dead retention ms   3 most dead jobs
 -- Reply {finished removed, dead removed, ghosts removed}
 redis.call('HLEN', K.counts)
 redis.call('HLEN', K.ghosts)
+local crowded = redis.call('HLEN', K.queues) > 500
 local limit = tonumber(ARGV[1])
 
 -- forget removes an entry together with all that its job had: if they could part,
@@ -40,6 +41,17 @@ for i = 1, #some, 2 do
     walked = walked + length
     redis.call('LREM', some[i + 1], 1, some[i])
     if drop_ghost(some[i]) then swept = swept + 1 end
+  end
+end
+
+-- Whatever fills a lane names its queue again.
+if crowded then
+  local notes = redis.call('HRANDFIELD', K.queues, 50, 'WITHVALUES')
+  for i = 1, #notes, 2 do
+    local queue = notes[i]
+    if notes[i + 1] == '' and redis.call('EXISTS', K.queue .. queue, K.queue .. queue .. '-delayed') == 0 then
+      redis.call('HDEL', K.queues, queue)
+    end
   end
 end
 return { #finished, #dead, swept }

@@ -13,15 +13,21 @@ import (
 // A plain write of ours goes first: Redis judges it when it is queued, and when
 // memory is full the whole EXEC is refused, whereas the script would be refused
 // alone inside it. The script is sent as text, since its hash may be unknown by the
-// time EXEC runs, which would commit everything but the job.
+// time EXEC runs, which would commit everything but the job. And in a cluster that
+// moves the slot, where the script would be refused alone too, EXEC is refused for
+// keys that do not exist, as in lib/whole.lua.
 //
 // What only the script can see, and refuses, is an error of its command, which EXEC
 // gives to the caller. It does not undo the caller's data.
 func (s *Set) EnqueueTx(ctx context.Context, pipe redis.Pipeliner, n NewJob) error {
 	guard := call{redis.NewCmd(ctx, "hset", s.keys.name("beats"), "tx", "1")}
+	whole := call{redis.NewCmd(ctx, "exists", s.keys.name("job"), s.keys.name("run"))}
 	args := []any{n.ID, n.Queue, n.when(), n.expiry(), n.Unique, n.kind(), n.tail()}
 	create := s.command(ctx, script{text: fmt.Sprintf(orFail, s.scripts["enqueue"].text)}, false, args)
 	if err := pipe.Process(ctx, guard); err != nil {
+		return err
+	}
+	if err := pipe.Process(ctx, whole); err != nil {
 		return err
 	}
 	return pipe.Process(ctx, create)
