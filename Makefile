@@ -9,11 +9,11 @@ FUZZTIME ?= 30s
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
 
-run: ## try it: everything in one process on an embedded Redis
-	@go run . dev
+run: build ## try it: everything in one process on an embedded Redis
+	@exec bin/bide dev
 
 build: ## bin/bide
-	CGO_ENABLED=0 go build -trimpath -ldflags "-X github.com/bide-go/bide/internal/cli.version=$(VERSION)" -o bin/bide .
+	@CGO_ENABLED=0 go build -trimpath -ldflags "-X github.com/bide-go/bide/internal/cli.version=$(VERSION)" -o bin/bide .
 
 test: ## all tests, on the embedded and on a real redis-server
 	@.ci/redis-server || echo "left out: every test on a real redis-server" >&2

@@ -216,7 +216,8 @@ func (d *Dispatcher) settled(list []*attempt, states []job.State) {
 		case o.State == job.Dead:
 			d.cfg.Log.Warn().Str("job_id", a.job.ID).Str("name", a.job.Name).Int("attempt", a.job.Attempt()).Err(a.err).Msg("job is dead")
 		case a.err != nil:
-			d.cfg.Log.Debug().Str("job_id", a.job.ID).Str("name", a.job.Name).Int("attempt", a.job.Attempt()).Err(a.err).Msg("attempt failed")
+			d.cfg.Log.Info().Str("job_id", a.job.ID).Str("name", a.job.Name).Int("attempt", a.job.Attempt()).Err(a.err).
+				Str("state", string(o.State)).Dur("again_in", o.Pause).Msg("attempt failed")
 		}
 		if d.cfg.Observe != nil {
 			d.cfg.Observe(o)

@@ -46,7 +46,7 @@ func (s *Scheduler) apply(ctx context.Context, now time.Time) error {
 		log := s.cfg.Log.Info().Int("added", counts.added).Int("changed", counts.changed).Int("removed", counts.removed).
 			Int("unchanged", counts.unchanged)
 		if r.ReplacedBy != "" {
-			log = log.Str("replaced", r.ReplacedBy).Time("applied_then", r.ReplacedAt)
+			log = log.Str("replaced_set_of", r.ReplacedBy).Time("applied_then", r.ReplacedAt)
 		}
 		log.Msg("schedules applied")
 		return nil

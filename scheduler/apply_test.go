@@ -299,7 +299,7 @@ func TestTheLastAppliedSetWins(t *testing.T) {
 	a.apply(every("s", "@every 10s"), every("only-old", "@daily"))
 	b.apply(every("s", "@every 20s"), every("only-new", "@daily"))
 	applied := b.log.find("schedules applied")
-	if len(applied) != 1 || applied[0]["replaced"] != "old" || applied[0]["applied_then"] == nil {
+	if len(applied) != 1 || applied[0]["replaced_set_of"] != "old" || applied[0]["applied_then"] == nil {
 		t.Errorf("the log does not name whose set was replaced: %s", b.log)
 	}
 	won := r.revision()

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -33,6 +34,8 @@ type files struct {
 	hash  [sha256.Size]byte
 	none  bool   // the files are not there, which is allowed; the sample stands in
 	state string // what is wrong with reading them, said once
+	// applied is what this process has applied last.
+	applied []scheduler.Definition
 }
 
 func newFiles(o Options, s *scheduler.Scheduler) *files { return &files{opts: o, sched: s} }
@@ -58,7 +61,7 @@ func (f *files) first() error {
 	if err := f.sched.Replace(r.Definitions, nil); err != nil {
 		return &FileError{err}
 	}
-	f.tell(r.Definitions)
+	f.tell(f.inForce(r))
 	return nil
 }
 
@@ -118,13 +121,25 @@ func (f *files) reload(asked bool) {
 		log.Error().Err(err).Msg("schedules refused; nothing changes")
 		return
 	}
-	f.tell(r.Definitions)
+	f.tell(f.inForce(r))
 	if r.Errors() > 0 {
 		log.Error().Str("summary", schedulefile.Summary(r)).Strs("schedules", r.Bad).
 			Msg("bad entries keep their last good definition; the others apply")
 		return
 	}
 	log.Info().Str("summary", schedulefile.Summary(r)).Msg("schedules file read")
+}
+
+// inForce lists what is applied after r: a bad entry stays as it was.
+func (f *files) inForce(r schedulefile.Result) []scheduler.Definition {
+	all := slices.Clone(r.Definitions)
+	for _, d := range f.applied {
+		if slices.Contains(r.Bad, d.Name) {
+			all = append(all, d)
+		}
+	}
+	f.applied = all
+	return all
 }
 
 func (f *files) tell(definitions []scheduler.Definition) {

@@ -62,6 +62,9 @@ func (p *program) act(c *cli.Context, do move) error {
 			state, err := job.State(""), errNotTried
 			if fatal == nil {
 				state, err = do(ctx, conn, id)
+				if errors.Is(err, job.ErrNotFound) {
+					err = goneError(ctx, conn, id, err)
+				}
 			}
 			r.OK, r.State = err == nil, text(state)
 			if err != nil {

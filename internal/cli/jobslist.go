@@ -138,7 +138,7 @@ func (p *program) showJobs(jobs []*job.Job, next string, t times) error {
 		})
 	}
 	if len(rows) == 0 {
-		p.say("no jobs")
+		p.say("no jobs; of finished ones only the dead are kept, and those with a retention")
 	} else if err := p.table([]column{
 		{head: "state"}, {head: "id"}, {head: "name", yield: 1}, {head: "queue", yield: 1},
 		{head: "when"}, {head: "failed", right: true}, {head: "last error", yield: 2, optional: true},

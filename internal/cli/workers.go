@@ -14,7 +14,7 @@ import (
 
 func (p *program) workersCommand() *cli.Command {
 	return &cli.Command{
-		Name: "workers", Usage: "list the live processes that run jobs, and what waits for none of them",
+		Name: "workers", Usage: "list the live processes, and what waits for none of them",
 		Description: "A process that has been silent for 20 s is taken for dead. Below them stand the names that no live process\n" +
 			"handles and the queues that none serves, with the jobs that wait for one.",
 		Action: p.workers,

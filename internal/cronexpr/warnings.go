@@ -173,7 +173,7 @@ func (e *Expression) secondsFirst() []Warning {
 	}
 	return []Warning{{
 		Code:    WarnSeconds,
-		Message: fmt.Sprintf("six fields: the first, %s, is the second; then come minute, hour, day of month, month, day of week", quote(e.fields[secondField].text)),
+		Message: fmt.Sprintf("six fields: the first, %s, counts seconds; then come minute, hour, day of month, month, day of week", quote(e.fields[secondField].text)),
 	}}
 }
 

@@ -33,11 +33,11 @@ func TestWarnings(t *testing.T) {
 		{"* 9-17 * * *", "UTC", nil},
 		{"* * 5 * * *", "UTC", []string{
 			`W102 "* * 5 * * *" fires 3600 times between 05:00 and 05:59:59; did you mean "0 0 5 * * *"?`,
-			`W113 six fields: the first, "*", is the second; then come minute, hour, day of month, month, day of week`,
+			`W113 six fields: the first, "*", counts seconds; then come minute, hour, day of month, month, day of week`,
 		}},
 		{"* 30 5 * * *", "UTC", []string{
 			`W102 "* 30 5 * * *" fires 60 times in one minute, such as 05:30 to 05:30:59; did you mean "0 30 5 * * *"?`,
-			`W113 six fields: the first, "*", is the second; then come minute, hour, day of month, month, day of week`,
+			`W113 six fields: the first, "*", counts seconds; then come minute, hour, day of month, month, day of week`,
 		}},
 
 		{"*/7 * * * *", "UTC", []string{`W103 minute "*/7" restarts in every hour: after 56 comes 0, 4 minutes later instead of 7; for an even pace write "@every 7m"`}},
@@ -92,7 +92,7 @@ func TestWarnings(t *testing.T) {
 		{"0 0 31 1,3,5 *", "UTC", nil},
 		{"0 0 29 3 *", "UTC", nil},
 
-		{"0 30 1 * * *", "UTC", []string{`W113 six fields: the first, "0", is the second; then come minute, hour, day of month, month, day of week`}},
+		{"0 30 1 * * *", "UTC", []string{`W113 six fields: the first, "0", counts seconds; then come minute, hour, day of month, month, day of week`}},
 	} {
 		e, err := Parse(tt.text)
 		if err != nil {

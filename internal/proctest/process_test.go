@@ -143,8 +143,9 @@ func TestJobThatKillsItsWorker(t *testing.T) {
 	if j.State != job.Dead || j.Reason != job.ReasonLost || j.Lost != s.MaxLost || j.Attempts != 0 || len(j.Errors) != s.MaxLost {
 		t.Errorf("job = %+v, want it dead for the leases it lost", j)
 	}
-	if killed != s.MaxLost {
-		t.Errorf("%d processes were killed, want %d", killed, s.MaxLost)
+	// A lease may also run out on a machine that stands still.
+	if killed < 1 || killed > s.MaxLost {
+		t.Errorf("%d processes were killed, want at most %d", killed, s.MaxLost)
 	}
 	for _, id := range others {
 		if j := r.get(id); j.State != job.Completed || j.Attempts != 0 || j.Lost >= s.MaxLost {
