@@ -1,6 +1,6 @@
 -- apply: change the set of schedules from one revision to the next, or not at all.
 -- A planned tick whose instant has come is claimed and stays.
--- include: clock head run reject finish event
+-- include: clock head event
 -- KEYS  1 routing
 -- ARGV  1 the revision this is a change of, '' for none   2 who applies
 --       then per schedule: 'add', name, definition, suspended ('1' | '')
@@ -10,7 +10,8 @@
 -- Reply {'ok', revision, who applied before, when} | {'moved', revision or ''}
 local meta = redis.call('HMGET', K.meta, 'revision', 'appliedBy', 'appliedAt')
 if (meta[1] or '') ~= ARGV[1] then return { 'moved', meta[1] or '' } end
-can_finish()
+redis.call('HLEN', K.counts)
+redis.call('ZCARD', K.expiry)
 redis.call('HLEN', K.schedules)
 redis.call('ZCARD', K.delayed)
 redis.call('HLEN', K.queues)
@@ -30,21 +31,40 @@ for _, name in ipairs(names) do
   redis.call('ZCARD', K.planned .. name)
 end
 
--- unplan takes back the planned ticks of a schedule whose instant has not come.
-local function unplan(name)
-  local gone = {}
-  for _, id in ipairs(redis.call('ZRANGE', K.planned .. name, 0, -1)) do
-    local h = read_head(id)
-    local due = h and redis.call('ZSCORE', K.delayed, h.member)
-    if due and tonumber(due) > now then
-      redis.call('ZREM', K.delayed, h.member)
-      h.retention = ''
-      finish(id, h, 'cancelled', 'removed')
-      gone[#gone + 1] = id
-    elseif not due then
-      redis.call('ZREM', K.planned .. name, id)
+-- in_parts runs a variadic command on a list of any length.
+local function in_parts(command, list, key)
+  for i = 1, #list, 1000 do
+    if key then
+      redis.call(command, key, unpack(list, i, math.min(i + 999, #list)))
+    else
+      redis.call(command, unpack(list, i, math.min(i + 999, #list)))
     end
   end
+end
+
+-- unplan takes back the planned ticks of a schedule whose instant has not come and
+-- that nothing has happened to.
+local function unplan(name)
+  local members, bodies, gone, past = {}, {}, {}, {}
+  local planned = redis.call('ZRANGE', K.planned .. name, 0, -1, 'WITHSCORES')
+  for i = 1, #planned, 2 do
+    local id, coming = planned[i], tonumber(planned[i + 1]) > now
+    local h = read_head(id)
+    local due = h and redis.call('ZSCORE', K.delayed, h.member)
+    if due and coming and redis.call('EXISTS', K.run .. id) == 0 then
+      members[#members + 1] = h.member
+      bodies[#bodies + 1] = K.job .. id
+      gone[#gone + 1] = id
+    elseif not due and not coming then
+      past[#past + 1] = id
+    end
+  end
+  in_parts('ZREM', members, K.delayed)
+  in_parts('ZREM', gone, K.planned .. name)
+  in_parts('ZREM', past, K.planned .. name)
+  in_parts('ZREM', gone, K.expiry)
+  in_parts('UNLINK', bodies)
+  if #gone > 0 then redis.call('HINCRBY', K.counts, 'cancelled', #gone) end
   event('cancelled', gone, 'reason', 'removed')
 end
 
@@ -85,6 +105,7 @@ while at <= #ARGV do
     -- Remembered for a day, so that putting it back repeats no tick.
     redis.call('HSET', key, 'claimed', claimed)
     redis.call('EXPIRE', key, 86400)
+    redis.call('EXPIRE', K.planned .. name, 86400)
     at = at + 2
   elseif act == 'rewrite' then
     redis.call('HSET', K.schedules, name, ARGV[at + 2])
@@ -95,6 +116,7 @@ while at <= #ARGV do
     redis.call('HSET', K.schedules, name, ARGV[at + 2])
     if act == 'add' then
       redis.call('PERSIST', key)
+      redis.call('PERSIST', K.planned .. name)
       redis.call('HSET', key, 'incarnation', redis.call('HINCRBY', K.meta, 'incarnations', 1), 'added', now)
     else
       unplan(name)

@@ -16,7 +16,7 @@ redis.call('ZCARD', K.planned .. ARGV[1])
 local planned, missed = {}, tonumber(ARGV[5])
 for i = 6, #ARGV, 7 do
   local id = ARGV[i]
-  if redis.call('EXISTS', K.job .. id) == 1 then
+  if redis.call('EXISTS', K.job .. id) == 1 or redis.call('ZSCORE', K.planned .. ARGV[1], id) then
     -- planned before
   elseif refuses(ARGV[i + 2]) then
     missed = missed + 1
@@ -32,5 +32,6 @@ if missed > 0 then
   redis.call('HINCRBY', key, 'missed', missed)
   event('missed', { ARGV[1] }, 'ticks', missed)
 end
+redis.call('ZREMRANGEBYSCORE', K.planned .. ARGV[1], '-inf', now)
 if #planned > 0 then redis.call('ZADD', K.planned .. ARGV[1], unpack(planned)) end
 return { 'ok', #planned / 2, ARGV[4] }

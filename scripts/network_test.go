@@ -199,7 +199,7 @@ func TestNothingSent(t *testing.T) {
 	defer nowhere.Close()
 	closed := redis.NewClient(&redis.Options{Addr: s.Addr})
 	_ = closed.Close()
-	busy := redis.NewClient(&redis.Options{Addr: s.Addr, PoolSize: 1, PoolTimeout: time.Millisecond})
+	busy := redis.NewClient(&redis.Options{Addr: s.Addr, PoolSize: 1, MaxActiveConns: 1, PoolTimeout: time.Millisecond})
 	defer busy.Close()
 	conn := busy.Conn()
 	defer conn.Close()

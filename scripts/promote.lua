@@ -65,7 +65,7 @@ for _, v in ipairs(ended) do
 end
 for _, v in ipairs(claimed) do
   local id, h, fresh = v[1], v[2], v[3]
-  redis.pcall('ZREM', K.planned .. h.schedule, id)
+  if h.tick == '' or tonumber(h.tick) <= now then redis.pcall('ZREM', K.planned .. h.schedule, id) end
   if fresh and redis.pcall('HGET', K.schedule .. h.schedule, 'incarnation') == h.incarnation then
     redis.pcall('HSET', K.schedule .. h.schedule, 'claimed', h.tick)
   end

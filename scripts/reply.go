@@ -1,6 +1,7 @@
 package scripts
 
 import (
+	"math"
 	"strconv"
 	"time"
 )
@@ -59,7 +60,8 @@ func toTime(v any) time.Time {
 // fraction of a millisecond.
 func ceilMilli(d time.Duration) int64 {
 	ms := d / time.Millisecond
-	if d%time.Millisecond > 0 {
+	// The longest span is cut instead: a millisecond more would be read as negative.
+	if d%time.Millisecond > 0 && ms < math.MaxInt64/time.Millisecond {
 		ms++
 	}
 	return int64(ms)

@@ -126,7 +126,7 @@ local function scan(queue, lane, want)
       end
     end
     pos = pos + count
-    if #kept >= WINDOW and (mine > 0 or pos >= DEEP) then break end
+    if #kept >= WINDOW and mine > 0 then break end
     if #kept >= WINDOW then
       -- A whole window of others' jobs: look deeper, but only past those that a live
       -- process takes from this queue, since it will come for them.
@@ -140,7 +140,7 @@ local function scan(queue, lane, want)
         e.elsewhere = beats[taker]
         if not e.elsewhere then orphans = orphans + 1 end
       end
-      if orphans > 0 then break end
+      if orphans > 0 or pos >= DEEP then break end
     end
   end
 

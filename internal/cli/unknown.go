@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/bide-go/bide/internal/spelling"
 )
 
 // laterCommands are the commands that a later version has. They are refused by
@@ -139,32 +141,9 @@ func nearest(text string, names []string) string {
 		return ""
 	}
 	for _, name := range names {
-		if d := distance(text, name); d < least && d*2 < max(len(text), len(name)) {
+		if d := spelling.Distance(text, name); d < least && d*2 < max(len(text), len(name)) {
 			best, least = name, d
 		}
 	}
 	return best
-}
-
-// distance counts the letters to insert, delete, replace or swap.
-func distance(a, b string) int {
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, last, row = last, row, before
-	}
-	return last[len(b)]
 }

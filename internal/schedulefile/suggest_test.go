@@ -3,6 +3,8 @@ package schedulefile
 import (
 	"strings"
 	"testing"
+
+	"github.com/bide-go/bide/internal/spelling"
 )
 
 func TestDidYouMean(t *testing.T) {
@@ -86,8 +88,8 @@ func TestDistance(t *testing.T) {
 		{"kitten", "sitting", 3}, {"schedule", "schedle", 1}, {"größe", "grösse", 2},
 	}
 	for _, tt := range tests {
-		if got := distance(tt.a, tt.b); got != tt.want {
-			t.Errorf("distance(%q, %q) = %d, want %d", tt.a, tt.b, got, tt.want)
+		if got := spelling.Distance(tt.a, tt.b); got != tt.want {
+			t.Errorf("spelling.Distance(%q, %q) = %d, want %d", tt.a, tt.b, got, tt.want)
 		}
 	}
 }

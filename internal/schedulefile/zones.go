@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 	_ "time/tzdata" // so that every name of the list loads, also without a system's zone files
+
+	"github.com/bide-go/bide/internal/spelling"
 )
 
 // zoneList holds the names of the zones in time/tzdata, which has no function
@@ -134,5 +136,5 @@ func nearCity(word, zone string) bool {
 	if !strings.Contains(word, "/") {
 		zone = zone[strings.LastIndex(zone, "/")+1:]
 	}
-	return len(word) > 3 && distance(word, zone) <= min(2, slips(word))
+	return len(word) > 3 && spelling.Distance(word, zone) <= min(2, slips(word))
 }

@@ -2,7 +2,8 @@
 -- has been removed or made anew since.
 local function tell_schedule(id, h, state, reason)
   local key = K.schedule .. h.schedule
-  redis.pcall('ZREM', K.planned .. h.schedule, id)
+  -- A tick that was started or ended before its instant stays noted till then.
+  if h.tick == '' or tonumber(h.tick) <= now then redis.pcall('ZREM', K.planned .. h.schedule, id) end
   if redis.pcall('HGET', key, 'incarnation') ~= h.incarnation then return end
   redis.pcall('HSET', key, 'lastOutcome', state, 'lastFinished', now)
   if state == 'completed' then

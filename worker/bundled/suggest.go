@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/bide-go/bide/internal/spelling"
 )
 
 // maxShown is how many bytes of a foreign text a message repeats.
@@ -54,7 +56,7 @@ func nearest(got string, words []string, other map[string]string) string {
 	best, least := "", 3
 	for _, w := range words {
 		// A third of the word at most, else everything is near to a short one.
-		if d := distance(folded, fold(w)); d < least && 3*d <= len(w) {
+		if d := spelling.Distance(folded, fold(w)); d < least && 3*d <= len(w) {
 			best, least = w, d
 		}
 	}
@@ -65,29 +67,3 @@ var joiner = strings.NewReplacer("_", "", "-", "", " ", "")
 
 // fold makes spellings of the same words equal: failAttempts, fail_attempts.
 func fold(s string) string { return joiner.Replace(strings.ToLower(s)) }
-
-// distance counts the insertions, deletions, replacements and swaps of
-// neighbours that turn a into b (optimal string alignment, over bytes).
-func distance(a, b string) int {
-	var before []int
-	prev := make([]int, len(b)+1)
-	for j := range prev {
-		prev[j] = j
-	}
-	for i := range len(a) {
-		row := make([]int, len(b)+1)
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			row[j+1] = min(prev[j+1]+1, row[j]+1, prev[j]+cost)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				row[j+1] = min(row[j+1], before[j-1]+1)
-			}
-		}
-		before, prev = prev, row
-	}
-	return prev[len(b)]
-}
