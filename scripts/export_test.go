@@ -24,3 +24,6 @@ func Reads(script, key string) bool {
 }
 
 var rendered = sync.OnceValue(func() map[string]script { return render(keys{"bide"}) })
+
+// Classify is how the driver's errors become ours.
+func Classify(err error) error { return classify(err) }
