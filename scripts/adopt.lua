@@ -30,4 +30,4 @@ if #taken == 0 then return { 0, 0 } end
 create()
 redis.call('ZREM', K.inbox, unpack(taken))
 for _, r in ipairs(rejected) do reject(r[1], r[2], r[3]) end
-return { #batch.ids, #rejected }
+return { batch.count, #rejected }

@@ -5,19 +5,21 @@
 -- ARGV  per job: id, token
 -- Reply {now, ids whose lease was stale…}
 local ids = {}
-for i = 1, #ARGV, 2 do ids[#ids + 1] = ARGV[i] end
+for i = 1, #ARGV, 2 do ids[(i + 1) / 2] = ARGV[i] end
 local values = redis.call('HMGET', K.lease, unpack(ids))
 redis.call('ZCARD', K.active)
 can_finish()
 
 local reply, done, keys, extra = { now }, {}, {}, {}
+local sub = string.sub
 for i, id in ipairs(ids) do
   local value, token = values[i], ARGV[2 * i]
-  if not value or string.sub(value, 1, #token + 1) ~= token .. ' ' then
+  if not value or sub(value, 1, #token + 1) ~= token .. ' ' then
     reply[#reply + 1] = id
   else
     done[#done + 1] = id
-    local kind = string.match(value, '([PRX])c?$')
+    local kind = sub(value, -1)
+    if kind == 'c' then kind = sub(value, -2, -2) end
     if kind == 'X' then
       extra[#extra + 1] = { id, value }
     else

@@ -19,6 +19,7 @@ for i = 9 + 2 * queues, #ARGV do handled[ARGV[i]] = true end
 local WINDOW, DEEP, BYTES = 128, 1024, 4194304
 local budget = { jobs = limit, bytes = BYTES }
 local taken = {}   -- {member, id, body, queue}
+local match, sub = string.match, string.sub
 local again = false -- entries were cleared away and more may be behind them
 local beats = {}
 local ghosts = redis.call('HLEN', K.ghosts) > 0
@@ -30,9 +31,9 @@ redis.call('HLEN', K.lease)
 
 -- bodies reads the bodies of lane entries. Where some may be large it reads only
 -- the heads and says so, so that the jobs of others cost little.
-local function bodies(members)
+local function bodies(members, ids)
   local texts, keys = {}, {}
-  for i, member in ipairs(members) do keys[i] = K.job .. (string.match(member, '^%x+:[^:]+:(.+)$') or '') end
+  for i = 1, #members do keys[i] = K.job .. (ids[i] or '') end
   if largest * #members <= BYTES then return redis.call('MGET', unpack(keys)), false end
   for i, key in ipairs(keys) do
     local text = redis.pcall('GETRANGE', key, 0, 1279)
@@ -44,17 +45,16 @@ end
 -- judge says what to do with a lane entry: 'take', 'keep' (another's), 'end' (too
 -- late or spoilt), or drop it: a 'ghost', 'foreign', or a 'leftover' of an earlier
 -- job with the same id, which was counted when it ended.
-local function judge(member, body)
-  local id = string.match(member, '^%x+:[^:]+:(.+)$')
+local function judge(member, id, body)
   if not id then return 'foreign' end
   if ghosts and redis.call('HEXISTS', K.ghosts, member) == 1 then return 'ghost' end
-  if not body then return 'end', id end
-  local kind, arrival, expiry, name = string.match(body, '^([PX])\t(%x+)\t%d+\t%d*\t(%d*)\t[^\t]*\t([^\t]*)\t')
-  if not kind then return 'end', id end
-  if string.sub(member, 1, #arrival) ~= arrival then return 'leftover', id end
-  if expiry ~= '' and now >= tonumber(expiry) and redis.call('ZSCORE', K.expiry, id) then return 'end', id end
-  if not handled[name] then return 'keep', id, name end
-  return 'take', id, name, kind
+  if not body then return 'end' end
+  local kind, arrival, expiry, name = match(body, '^([PX])\t(%x+)\t%d+\t%d*\t(%d*)\t[^\t]*\t([^\t]*)\t')
+  if not kind then return 'end' end
+  if sub(member, 1, #arrival) ~= arrival then return 'leftover' end
+  if expiry ~= '' and now >= tonumber(expiry) and redis.call('ZSCORE', K.expiry, id) then return 'end' end
+  if not handled[name] then return 'keep', name end
+  return 'take', name, kind
 end
 
 -- clear sees to the entries that were neither taken nor kept. They have been
@@ -104,11 +104,12 @@ local function scan(queue, lane, want)
     local size = #kept > 0 and WINDOW or math.min(want - mine, WINDOW)
     local members = redis.pcall('LRANGE', lane, pos, pos + size - 1)
     if members.err or #members == 0 then break end
-    local texts, cut = bodies(members)
-    local count = #members
+    local count, ids = #members, {}
+    for i = 1, count do ids[i] = match(members[i], '^%x+:[^:]+:(.+)$') end
+    local texts, cut = bodies(members, ids)
     for i, member in ipairs(members) do
-      local body = texts[i]
-      local verdict, id, name, kind = judge(member, body)
+      local body, id = texts[i], ids[i]
+      local verdict, name, kind = judge(member, id, body)
       local bytes = verdict == 'take' and (cut and redis.call('STRLEN', K.job .. id) or #body)
       if bytes and (mine == want or bytes > budget.bytes and #taken > 0) then
         count = i - 1
@@ -210,9 +211,10 @@ local reply = { us, (again and #taken == 0 or budget.bytes <= 0) and 'again' or 
 if #taken == 0 then return reply end
 
 local runs, leases, scores, expiries = {}, {}, {}, {}
-for i, t in ipairs(taken) do runs[i] = K.run .. t[2] end
+for i = 1, #taken do runs[i] = K.run .. taken[i][2] end
 local touched = redis.call('EXISTS', unpack(runs)) > 0
 local chances, suspect = tonumber(ARGV[6]), ARGV[7] == '1'
+local values, expires, n, r = {}, string.format('%.0f', now + lease), 0, 2
 for _, t in ipairs(taken) do
   local id, kind, info, aside = t[2], t[5], '', nil
   if touched then
@@ -230,13 +232,16 @@ for _, t in ipairs(taken) do
     reply[2] = 'again'
   else
     if kind == 'X' then expiries[#expiries + 1] = id end
-    leases[#leases + 1] = id
-    leases[#leases + 1] = token .. ' ' .. now .. ' ' .. t[4] .. ' ' .. kind
-    scores[#scores + 1] = now + lease
-    scores[#scores + 1] = id
-    reply[#reply + 1] = id
-    reply[#reply + 1] = t[3]
-    reply[#reply + 1] = info
+    local what = t[4] .. ' ' .. kind
+    local value = values[what]
+    if not value then
+      value = token .. ' ' .. now .. ' ' .. what
+      values[what] = value
+    end
+    leases[n + 1], leases[n + 2] = id, value
+    scores[n + 1], scores[n + 2] = expires, id
+    reply[r + 1], reply[r + 2], reply[r + 3] = id, t[3], info
+    n, r = n + 2, r + 3
   end
 end
 if #leases == 0 then return reply end

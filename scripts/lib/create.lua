@@ -3,10 +3,11 @@
 local totals = redis.call('HMGET', K.counts, 'created', 'largest')
 local batch = {
   serial = tonumber(totals[1] or '0'), largest = tonumber(totals[2] or '0'), grown = false,
-  bodies = {}, delayed = {}, expiries = {}, uniques = {}, unique_of = {}, lanes = {}, order = {}, ids = {},
+  count = 0, bodies = {}, delayed = {}, expiries = {}, uniques = {}, lanes = {}, order = {},
   new_queues = {}, queues = {},
 }
 redis.call('ZCARD', K.expiry)
+local begun = tostring(now) -- once, not for every body
 
 -- instant turns '+<ms>' (from now, rounded up) or '<ms>' into text of unix ms.
 local function instant(text)
@@ -42,11 +43,11 @@ local function add(id, queue, when, expiry, unique, kind, tail, keep)
   if expiry ~= '' then expiry, kind = instant(expiry), 'X' end
   local arrival = string.format('%012x', batch.serial)
   local member = arrival .. ':' .. queue .. ':' .. id
-  local body = table.concat({ kind, arrival, now, due, expiry, tail }, '\t')
+  local body = kind .. '\t' .. arrival .. '\t' .. begun .. '\t' .. due .. '\t' .. expiry .. '\t' .. tail
   if #body > batch.largest then batch.largest, batch.grown = 2 * #body, true end
-  table.insert(batch.bodies, K.job .. id)
-  table.insert(batch.bodies, body)
-  table.insert(batch.ids, id)
+  local bodies, count = batch.bodies, batch.count
+  bodies[2 * count + 1], bodies[2 * count + 2] = K.job .. id, body
+  batch.count = count + 1
   if due == '' then
     local lane = batch.lanes[queue]
     if not lane then
@@ -54,10 +55,11 @@ local function add(id, queue, when, expiry, unique, kind, tail, keep)
       batch.lanes[queue] = lane
       table.insert(batch.order, queue)
     end
-    table.insert(lane, member)
+    lane[#lane + 1] = member
   else
-    table.insert(batch.delayed, due)
-    table.insert(batch.delayed, member)
+    local delayed = batch.delayed
+    local last = #delayed
+    delayed[last + 1], delayed[last + 2] = due, member
     if not batch.head or tonumber(due) < batch.head then batch.head = tonumber(due) end
   end
   if expiry ~= '' then
@@ -68,19 +70,19 @@ local function add(id, queue, when, expiry, unique, kind, tail, keep)
     table.insert(batch.uniques, K.unique .. unique)
     table.insert(batch.uniques, id)
   end
-  return due == '' and 'waiting' or 'delayed', due == '' and tostring(now) or due
+  return due == '' and 'waiting' or 'delayed', due == '' and begun or due
 end
 
 -- create writes the batch.
 local function create()
-  if #batch.ids == 0 then return end
+  if batch.count == 0 then return end
   local first = redis.call('ZRANGE', K.delayed, 0, 0, 'WITHSCORES')
-  if #batch.bodies == 2 then
+  if batch.count == 1 then
     redis.call('SET', batch.bodies[1], batch.bodies[2])
   else
     redis.call('MSET', unpack(batch.bodies))
   end
-  redis.call('HINCRBY', K.counts, 'created', #batch.ids)
+  redis.call('HINCRBY', K.counts, 'created', batch.count)
   if batch.grown then redis.call('HSET', K.counts, 'largest', batch.largest) end
   if #batch.delayed > 0 then
     redis.call('ZADD', K.delayed, unpack(batch.delayed))
