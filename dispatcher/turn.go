@@ -76,7 +76,7 @@ func (d *Dispatcher) compose() (turn, bool) {
 	}
 	// A second turn overlaps the first only if it carries its share: else the
 	// two would chop the work into ever smaller ones.
-	share := max(1, d.cfg.Concurrency/4)
+	share := max(1, d.cfg.Concurrency/2)
 	if d.inFlight > 0 && len(d.done) < share && (!d.hungry || d.free < share) {
 		return turn{}, false
 	}
