@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"crypto/tls"
 	"fmt"
 	"net/url"
 	"strings"
@@ -18,7 +19,9 @@ type target struct {
 }
 
 // parseRedisURL reads a Redis URL in the forms of go-redis. Several addr= name the
-// nodes of a Cluster; master_name= says that the addresses are Sentinels.
+// nodes of a Cluster; master_name= says that the addresses are Sentinels. With
+// rediss://, tls_ca= names a file with the certificates to trust, tls_cert= and
+// tls_key= those to show.
 //
 // No error says more of the URL than is safe to print: a password with a reserved
 // character in it is cut in two by every URL parser, and its second half would
@@ -32,6 +35,13 @@ func parseRedisURL(text string) (target, error) {
 		return target{}, fmt.Errorf("a Redis URL begins with redis://, rediss:// or unix://")
 	}
 	t := target{shown: showURL(u)}
+	files, err := takeTLSFiles(u)
+	if err != nil {
+		return target{}, fmt.Errorf("%s: %w", t.shown, err)
+	}
+	if files != (tlsFiles{}) {
+		text = u.String()
+	}
 	query := u.Query()
 	switch {
 	case query.Has("master_name"):
@@ -46,6 +56,20 @@ func parseRedisURL(text string) (target, error) {
 	}
 	if err != nil {
 		return target{}, fmt.Errorf("%s: %s", t.shown, redact(strings.TrimPrefix(err.Error(), "redis: "), u))
+	}
+	var config *tls.Config
+	switch {
+	case t.sentinel != nil:
+		config = t.sentinel.TLSConfig
+	case t.cluster != nil:
+		config = t.cluster.TLSConfig
+	default:
+		config = t.single.TLSConfig
+	}
+	if config != nil {
+		if err := files.apply(config); err != nil {
+			return target{}, fmt.Errorf("%s: %w", t.shown, err)
+		}
 	}
 	return t, nil
 }
