@@ -81,7 +81,7 @@ func TestTroubleUnderLoad(t *testing.T) {
 		{name: "connections killed", begin: func(r *rig) {
 			r.rdb.Do(ctx, "client", "kill", "type", "normal", "skipme", "no")
 		}, ready: true},
-		{name: "frozen", begin: func(r *rig) { r.Freeze() }, end: func(r *rig) { r.Thaw() }, lasts: 3 * time.Second},
+		{name: "frozen", begin: func(r *rig) { r.Freeze() }, end: func(r *rig) { r.Thaw() }, lasts: 10 * time.Second},
 		{name: "killed and restarted", begin: func(r *rig) { r.Kill() }, end: func(r *rig) { r.Restart() }, lasts: time.Second},
 		{name: "read-only", begin: func(r *rig) { r.rdb.ReplicaOf(ctx, "127.0.0.1", "1") },
 			end: func(r *rig) { r.rdb.ReplicaOf(ctx, "NO", "ONE") }, lasts: time.Second},
