@@ -16,6 +16,7 @@ var suffixes = map[string]string{
 	"queue":         "queue:",   // LIST   a lane: <arrival>:<queue>:<id>
 	"active":        "active",   // ZSET   id -> lease expiry
 	"lease":         "lease",    // HASH   id -> lease
+	"fence":         "fence:",   // STRING a worker: its reserves up to this number lease nothing any more, for an hour
 	"dead":          "dead",     // ZSET   id -> time of death
 	"finished":      "finished", // ZSET   id -> time to delete
 	"expiry":        "expiry",   // ZSET   id -> expiry, until the job is started

@@ -206,3 +206,32 @@ func TestRecoverFindsWhatANonceLeased(t *testing.T) {
 		b.same("active", int64(1), b.gap0().Active)
 	})
 }
+
+// A reserve can be slow on its way: its process has given up on it, has asked what
+// it leased, and Redis comes to it only then. It leases nothing, since nobody would
+// know; later ones of the process do, and those of others.
+func TestAReserveThatComesAfterItsRecovery(t *testing.T) {
+	each(t, func(b *bench) {
+		reserve := func(token string) []scripts.Leased {
+			b.t.Helper()
+			r, err := b.Reserve(b.ctx(), scripts.ReserveArgs{Token: token, Lease: time.Minute, Limit: 1, Names: []string{"test"},
+				Offers: []scripts.Offer{{"medium", 1}}})
+			b.must(err)
+			return r.Jobs
+		}
+		for i := range 4 {
+			b.add(scripts.NewJob{ID: fmt.Sprint("a", i)})
+		}
+		for _, token := range []string{"w1:7", "w1:3"} { // in no order
+			found, err := b.Recover(b.ctx(), token, time.Minute)
+			b.must(err)
+			b.same("found", 0, len(found))
+		}
+		for _, late := range []string{"w1:7", "w1:3", "w1:6"} {
+			b.same("leased by "+late, 0, len(reserve(late)))
+		}
+		for _, other := range []string{"w1:8", "w1:10", "w11:1", "w2:7"} {
+			b.same("leased by "+other, 1, len(reserve(other)))
+		}
+	})
+}

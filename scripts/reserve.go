@@ -20,7 +20,7 @@ type Offer struct {
 
 // ReserveArgs describes what a process can take.
 type ReserveArgs struct {
-	// Token marks the leases: "<worker id>:<number that never repeats>".
+	// Token marks the leases: "<worker id>:<number>", a larger one each time.
 	Token  string
 	Lease  time.Duration
 	Limit  int

@@ -13,6 +13,10 @@
 --       8 number of queues n   9… n times: queue, quota; then the names handled
 -- Reply {now in microseconds, 'idle' | 'left' work in a lane | 'again' at once, per job: id, body, '' or '<attempts> <lost> <due>'}
 local token, lease, limit, queues = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[8])
+local me, number = string.match(token, '^(.*):(%d+)$')
+-- A reserve that the process has given up on and asked about leases nothing.
+local fence = redis.pcall('GET', K.fence .. me)
+if type(fence) == 'string' and tonumber(number) <= (tonumber(fence) or 0) then return { us, 'idle' } end
 local handled = {}
 for i = 9 + 2 * queues, #ARGV do handled[ARGV[i]] = true end
 
@@ -193,7 +197,6 @@ end
 
 -- What is left behind is passed on, but only by a process that took something or
 -- was woken for it: a wake-up call nobody can use is handed to each process once.
-local me = string.match(token, '^[^:]+')
 local left = false
 for q = 1, queues do
   local due, fresh = redis.pcall('LLEN', K.queue .. names[q] .. '-delayed'), redis.pcall('LLEN', K.queue .. names[q])

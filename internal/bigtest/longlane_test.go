@@ -161,7 +161,7 @@ func TestALaneOfAMillionJobs(t *testing.T) {
 	l.quick("reserve, release and complete", func(again bool) {
 		for i := range 4 {
 			r, err := l.Reserve(l.ctx, scripts.ReserveArgs{
-				Token: fmt.Sprintf("w:%d%v", i, again), Lease: time.Minute, Limit: scripts.ReserveJobs, Names: []string{"test"},
+				Token: fmt.Sprintf("w%v:%d", again, i), Lease: time.Minute, Limit: scripts.ReserveJobs, Names: []string{"test"},
 				Offers: []scripts.Offer{{Queue: "big", Slots: scripts.ReserveJobs}},
 			})
 			must(t, err)
