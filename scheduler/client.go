@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -132,23 +133,18 @@ func (c *Client) ExecuteMany(ctx context.Context, requests []Request) ([]Result,
 		return nil, c.err
 	}
 	results := make([]Result, len(requests))
-	var batch []scripts.NewJob
-	var index []int
-	size := 0
+	// One call is on its way while the next one is made.
+	var next, spare batch
+	var way sync.WaitGroup
 	var first error
-	flush := func() {
-		if len(batch) == 0 {
+	send := func(b batch) {
+		if first == nil {
+			first = c.send(ctx, b, results)
 			return
 		}
-		if first == nil {
-			first = c.send(ctx, batch, index, results)
-		} else {
-			for b, i := range index {
-				results[i].ID = batch[b].ID
-				results[i].Err = fmt.Errorf("%w: not sent after an earlier failure: %w", job.ErrUnavailable, first)
-			}
+		for k, i := range b.index {
+			results[i] = Result{ID: b.jobs[k].ID, Err: fmt.Errorf("%w: not sent after an earlier failure: %w", job.ErrUnavailable, first)}
 		}
-		batch, index, size = batch[:0], index[:0], 0
 	}
 	for i, r := range requests {
 		n, err := c.build(r)
@@ -156,31 +152,51 @@ func (c *Client) ExecuteMany(ctx context.Context, requests []Request) ([]Result,
 			results[i] = Result{ID: n.ID, Err: err}
 			continue
 		}
-		bytes := n.Size()
-		if len(batch) == scripts.EnqueueJobs || size+bytes > scripts.EnqueueBytes {
-			flush()
+		if !next.takes(&n) {
+			way.Wait()
+			full := next
+			way.Go(func() { send(full) })
+			next, spare = batch{jobs: spare.jobs[:0], index: spare.index[:0]}, full
 		}
-		batch, index, size = append(batch, n), append(index, i), size+bytes
+		next.add(n, i)
 	}
-	flush()
+	way.Wait()
+	if len(next.jobs) > 0 {
+		send(next)
+	}
 	return results, first
 }
 
-func (c *Client) send(ctx context.Context, batch []scripts.NewJob, index []int, results []Result) error {
-	created, err := c.set.Enqueue(ctx, batch)
+// batch is what one call creates; index says which requests they were.
+type batch struct {
+	jobs  []scripts.NewJob
+	index []int
+	size  int
+}
+
+func (b *batch) takes(n *scripts.NewJob) bool {
+	return len(b.jobs) == 0 || len(b.jobs) < scripts.EnqueueJobs && b.size+n.Size() <= scripts.EnqueueBytes
+}
+
+func (b *batch) add(n scripts.NewJob, i int) {
+	b.jobs, b.index, b.size = append(b.jobs, n), append(b.index, i), b.size+n.Size()
+}
+
+func (c *Client) send(ctx context.Context, b batch, results []Result) error {
+	created, err := c.set.Enqueue(ctx, b.jobs)
 	if err != nil {
 		var unknown *job.OutcomeUnknownError
 		if errors.As(err, &unknown) {
-			for i := range batch {
-				unknown.IDs = append(unknown.IDs, batch[i].ID)
+			for i := range b.jobs {
+				unknown.IDs = append(unknown.IDs, b.jobs[i].ID)
 			}
 		}
-		for i, at := range index {
-			results[at] = Result{ID: batch[i].ID, Err: err}
+		for i, at := range b.index {
+			results[at] = Result{ID: b.jobs[i].ID, Err: err}
 		}
 		return err
 	}
-	for i, at := range index {
+	for i, at := range b.index {
 		r := created[i]
 		results[at] = Result{ID: r.ID, State: r.State, Due: r.Due, Deduplicated: r.Deduplicated, Err: r.Err}
 	}

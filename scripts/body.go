@@ -90,6 +90,11 @@ func (n *NewJob) expiry() string {
 	return ""
 }
 
+// shape is what many jobs of a call have in common.
+func (n *NewJob) shape() string {
+	return n.Queue + "\t" + n.when() + "\t" + n.expiry() + "\t" + n.Unique + "\t" + n.kind()
+}
+
 func (n *NewJob) tail() string {
 	var b strings.Builder
 	b.Grow(64 + len(n.Queue) + len(n.Name) + len(n.Args))

@@ -2,19 +2,24 @@
 -- the caller's leaves the job alone.
 -- include: clock head run reject finish event
 -- KEYS  1 routing
--- ARGV  per job: id, token
+-- ARGV  per token: token, how many, their ids…
 -- Reply {now, ids whose lease was stale…}
-local ids = {}
-for i = 1, #ARGV, 2 do ids[(i + 1) / 2] = ARGV[i] end
-local values = redis.call('HMGET', K.lease, unpack(ids))
-redis.call('ZCARD', K.active)
-can_finish()
+local find, sub = string.find, string.sub
+local ids, owners = {}, {}
+local at = 1
+while at <= #ARGV do
+  local owner, last = ARGV[at] .. ' ', at + 1 + ARGV[at + 1]
+  for i = at + 2, last do
+    ids[#ids + 1] = ARGV[i]
+    owners[#ids] = owner
+  end
+  at = last + 1
+end
 
 local reply, done, keys, extra = { now }, {}, {}, {}
-local sub = string.sub
-for i, id in ipairs(ids) do
-  local value, token = values[i], ARGV[2 * i]
-  if not value or sub(value, 1, #token + 1) ~= token .. ' ' then
+for i, value in ipairs(redis.call('HMGET', K.lease, unpack(ids))) do
+  local id = ids[i]
+  if not value or find(value, owners[i], 1, true) ~= 1 then
     reply[#reply + 1] = id
   else
     done[#done + 1] = id
@@ -32,11 +37,12 @@ for i, id in ipairs(ids) do
   end
 end
 if #done == 0 then return reply end
+if #extra > 0 then can_finish() else redis.call('HLEN', K.counts) end
 
 redis.call('ZREM', K.active, unpack(done))
 redis.call('HDEL', K.lease, unpack(done))
 if #keys > 0 then redis.call('UNLINK', unpack(keys)) end
-if #done > #extra then redis.call('HINCRBY', K.counts, 'completed', #done - #extra) end
+if #done > #extra then redis.call('HINCRBY', K.counts, 'completed', tostring(#done - #extra)) end
 for _, e in ipairs(extra) do
   local h, why = read_head(e[1])
   if h then

@@ -29,31 +29,55 @@ type Created struct {
 // Enqueue creates at most EnqueueJobs jobs in one step: all that are not there
 // already, or on an error none.
 func (s *Set) Enqueue(ctx context.Context, jobs []NewJob) ([]Created, error) {
-	args := make([]any, 0, 7*len(jobs))
+	args := make([]any, 0, 3*len(jobs))
+	last := ""
 	for i := range jobs {
-		n := &jobs[i]
-		args = append(args, n.ID, n.Queue, n.when(), n.expiry(), n.Unique, n.kind(), n.tail())
+		shape := jobs[i].shape()
+		if shape == last {
+			shape = ""
+		} else {
+			last = shape
+		}
+		args = append(args, jobs[i].ID, shape, jobs[i].tail())
 	}
 	reply, err := s.run(ctx, "enqueue", args)
 	if err != nil {
 		return nil, err
 	}
 	list := toList(reply)
+	now, soon := toTime(item(list, 0)), toTime(item(list, 1))
 	results := make([]Created, len(jobs))
 	for i := range results {
-		status, id := toText(item(list, 4*i)), toText(item(list, 4*i+1))
-		where := item(list, 4*i+3)
-		results[i] = Created{ID: id}
-		switch status {
-		case "created", "exists", "unique":
-			results[i].State = job.State(toText(item(list, 4*i+2)))
-			results[i].Due = toTime(where)
-			results[i].Deduplicated = status != "created"
-		case "queues":
-			results[i].Err = fmt.Errorf("queue %q: 1,000 queues are in use, which is the most", jobs[i].Queue)
-		default:
-			results[i].Err = fmt.Errorf("job %q: the Redis key %s holds something that is not bide's", jobs[i].ID, toText(where))
+		results[i] = jobs[i].created(now, soon)
+	}
+	for k := 2; k+4 < len(list); k += 5 {
+		i := toInt(list[k]) - 1
+		if i < 0 || i >= int64(len(jobs)) {
+			continue
 		}
+		r := Created{ID: toText(list[k+2])}
+		switch toText(list[k+1]) {
+		case "exists", "unique":
+			r.State, r.Due, r.Deduplicated = job.State(toText(list[k+3])), toTime(list[k+4]), true
+		case "queues":
+			r.Err = fmt.Errorf("queue %q: 1,000 queues are in use, which is the most", jobs[i].Queue)
+		default:
+			r.Err = fmt.Errorf("job %q: the Redis key %s holds something that is not bide's", jobs[i].ID, toText(list[k+4]))
+		}
+		results[i] = r
 	}
 	return results, nil
+}
+
+// created is the answer about a job that was created at now; soon is the first
+// millisecond after it, from which a delay counts.
+func (n *NewJob) created(now, soon time.Time) Created {
+	due := n.At
+	if n.Delay > 0 {
+		due = soon.Add(time.Duration(ceilMilli(n.Delay)) * time.Millisecond)
+	}
+	if due = time.UnixMilli(ceilUnixMilli(due)).UTC(); due.After(now) {
+		return Created{ID: n.ID, State: job.Delayed, Due: due}
+	}
+	return Created{ID: n.ID, State: job.Waiting, Due: now}
 }

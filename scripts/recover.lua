@@ -1,15 +1,21 @@
 -- recover: find the jobs that a reserve leased whose answer never came. Should Redis
 -- come to it only now, it leases nothing any more: nobody would ask again.
+-- include: clock
 -- KEYS  1 routing
 -- ARGV  1 token
 -- Reply per job: id, body, '' or '<attempts> <lost> <due>'
+redis.call('HLEN', K.counts)
 local worker, number = string.match(ARGV[1], '^(.*):(%d+)$')
 if worker then
   local fence = redis.pcall('GET', K.fence .. worker)
   if type(fence) == 'table' or (tonumber(fence or '') or 0) < tonumber(number) then
     local set = redis.pcall('SET', K.fence .. worker, number, 'PX', 3600000)
     -- A full Redis takes no fence, and may have been left for the lease to run out.
-    if set.err and not string.find(set.err, 'OOM', 1, true) then return set end
+    if not set.err then
+      redis.call('HSET', K.counts, 'fenced', now)
+    elseif not string.find(set.err, 'OOM', 1, true) then
+      return set
+    end
   end
 end
 local leases = redis.call('HGETALL', K.lease)

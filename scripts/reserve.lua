@@ -12,33 +12,36 @@
 --       6 lost leases that make a job a suspect, 0 for none   7 '1' if the process runs one
 --       8 number of queues n   9… n times: queue, quota; then the names handled
 -- Reply {now in microseconds, 'idle' | 'left' work in a lane | 'again' at once, per job: id, body, '' or '<attempts> <lost> <due>'}
-local token, lease, limit, queues = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[8])
+local token, lease, limit, queues = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[8])
 local me, number = string.match(token, '^(.*):(%d+)$')
--- A reserve that the process has given up on and asked about leases nothing.
-local fence = redis.pcall('GET', K.fence .. me)
-if type(fence) == 'string' and tonumber(number) <= (tonumber(fence) or 0) then return { us, 'idle' } end
+local noted = redis.call('HMGET', K.counts, 'largest', 'fenced')
+local largest = tonumber(noted[1] or '0')
+-- A reserve that its process has given up on and asked about leases nothing.
+if noted[2] and now - noted[2] <= 3600000 then
+  local fence = redis.pcall('GET', K.fence .. me)
+  if type(fence) == 'string' and tonumber(number) <= (tonumber(fence) or 0) then return { us, 'idle' } end
+end
+local running = redis.call('ZCARD', K.active)
+redis.call('HLEN', K.lease)
+local ghosts = redis.call('HLEN', K.ghosts) > 0
+
 local handled = {}
 for i = 9 + 2 * queues, #ARGV do handled[ARGV[i]] = true end
 
 local WINDOW, DEEP, BYTES = 128, 1024, 4194304
+local WIDE, LONG = 16, string.rep('-', 65)
 local budget = { jobs = limit, bytes = BYTES }
-local taken = {}   -- {member, id, body, queue}
-local match, sub = string.match, string.sub
-local again = false -- entries were cleared away and more may be behind them
+local members, ids, bodies, kinds, from = {}, {}, {}, {}, {} -- what is taken
+local count = 0
 local beats = {}
-local ghosts = redis.call('HLEN', K.ghosts) > 0
-local largest = tonumber(redis.call('HGET', K.counts, 'largest') or '0')
-can_finish()
-redis.call('ZCARD', K.delayed)
-redis.call('ZCARD', K.active)
-redis.call('HLEN', K.lease)
+local find, match, sub = string.find, string.match, string.sub
 
--- bodies reads the bodies of lane entries. Where some may be large it reads only
+-- read fetches the bodies of lane entries. Where some may be large it reads only
 -- the heads and says so, so that the jobs of others cost little.
-local function bodies(members, ids)
+local function read(some)
   local texts, keys = {}, {}
-  for i = 1, #members do keys[i] = K.job .. (ids[i] or '') end
-  if largest * #members <= BYTES then return redis.call('MGET', unpack(keys)), false end
+  for i = 1, #some do keys[i] = K.job .. (some[i] or '') end
+  if largest * #some <= BYTES then return redis.call('MGET', unpack(keys)), false end
   for i, key in ipairs(keys) do
     local text = redis.pcall('GETRANGE', key, 0, 1279)
     texts[i] = type(text) == 'string' and text
@@ -52,17 +55,131 @@ end
 local function judge(member, id, body)
   if not id then return 'foreign' end
   if ghosts and redis.call('HEXISTS', K.ghosts, member) == 1 then return 'ghost' end
-  if not body then return 'end' end
+  if not body then return match(member, '^%x+:') and 'end' or 'foreign' end
   local kind, arrival, expiry, name = match(body, '^([PX])\t(%x+)\t%d+\t%d*\t(%d*)\t[^\t]*\t([^\t]*)\t')
   if not kind then return 'end' end
-  if sub(member, 1, #arrival) ~= arrival then return 'leftover' end
+  if find(member, arrival, 1, true) ~= 1 then return 'leftover' end
   if expiry ~= '' and now >= tonumber(expiry) and redis.call('ZSCORE', K.expiry, id) then return 'end' end
   if not handled[name] then return 'keep', name end
   return 'take', name, kind
 end
 
--- clear sees to the entries that were neither taken nor kept. They have been
--- popped: a removal came first, so a full Redis takes what follows.
+-- A lane and how far it has been looked at. Nothing is written before all of them
+-- have been.
+local lanes, order = {}, {}
+local function open(queue, key)
+  local l = { key = key, queue = queue, pos = 0, mine = 0, kept = {}, others = {} }
+  lanes[key] = l
+  order[#order + 1] = l
+  return l
+end
+
+-- scan walks on in one lane for at most want jobs and returns how many it took.
+local function scan(l, want)
+  local mine, middle = 0, ':' .. l.queue .. ':'
+  local start = 13 + #middle
+  while mine < want and budget.bytes > 0 and not l.off do
+    local size = #l.kept > 0 and WINDOW or math.min(want - mine, WINDOW)
+    -- One more than wanted tells whether something is left behind.
+    local entries = redis.pcall('LRANGE', l.key, l.pos, l.pos + size)
+    if entries.err then break end
+    l.rest = #entries > size
+    if l.rest then entries[size + 1] = nil end
+    if #entries == 0 then break end
+    local some = {}
+    for i, member in ipairs(entries) do
+      some[i] = #member >= start and find(member, middle, 13, true) == 13 and sub(member, start)
+        or match(member, '^%x+:[^:]+:(.+)$') or false
+    end
+    local passed = #entries
+    local texts, cut = read(some)
+    for i, member in ipairs(entries) do
+      local id, body = some[i], texts[i]
+      local verdict, name, kind = judge(member, id, body)
+      if verdict == 'take' then
+        local bytes = cut and redis.call('STRLEN', K.job .. id) or #body
+        if mine == want or bytes > budget.bytes and count > 0 then
+          passed, l.rest = i - 1, true
+          if mine < want then budget.bytes = 0 end
+          break
+        end
+        if cut then body = redis.call('GET', K.job .. id) end
+        mine = mine + 1
+        budget.bytes = budget.bytes - bytes
+        count = count + 1
+        members[count], ids[count], bodies[count], kinds[count], from[count] = member, id, body, kind, l.queue
+      elseif verdict == 'keep' then
+        l.kept[#l.kept + 1] = { member = member, id = id, name = name }
+      else
+        l.others[#l.others + 1] = { verdict = verdict, member = member, id = id }
+      end
+    end
+    l.pos = l.pos + passed
+    if #l.kept >= WINDOW and mine + l.mine > 0 then break end
+    if #l.kept >= WINDOW then
+      -- A whole window of others' jobs: look deeper, but only past those that a live
+      -- process takes from this queue, since it will come for them.
+      local orphans = 0
+      for _, e in ipairs(l.kept) do
+        local taker = l.queue .. ' ' .. e.name
+        if beats[taker] == nil then
+          local beat = redis.pcall('ZSCORE', K.names, taker)
+          beats[taker] = type(beat) == 'string' and tonumber(beat) > now - 60000
+        end
+        e.elsewhere = beats[taker]
+        if not e.elsewhere then orphans = orphans + 1 end
+      end
+      if orphans > 0 or l.pos >= DEEP then break end
+    end
+  end
+
+  l.mine = l.mine + mine
+  if l.mine == 0 and #l.kept >= WINDOW and not l.off then
+    local off, stay = {}, {}
+    for _, e in ipairs(l.kept) do
+      if not e.elsewhere or (l.pos >= DEEP and #off < WINDOW) then off[#off + 1] = e else stay[#stay + 1] = e end
+    end
+    if #off > 0 then l.off, l.kept = off, stay end
+  end
+  return mine
+end
+
+local paused = {}
+local names = {}
+for q = 1, queues do names[q] = ARGV[7 + 2 * q] end
+for q, pause in ipairs(redis.call('HMGET', K.queues, unpack(names))) do paused[q] = pause and pause ~= '' end
+
+-- Two rounds: the quotas, then whatever is left for whoever has work.
+local strict = true
+for q = 1, queues do if tonumber(ARGV[8 + 2 * q]) < limit then strict = false end end
+for round = 1, strict and 1 or 2 do
+  for q = 1, queues do
+    local quota = round == 1 and math.min(tonumber(ARGV[8 + 2 * q]), budget.jobs) or budget.jobs
+    if not paused[q] then
+      for _, key in ipairs({ K.queue .. names[q] .. '-delayed', K.queue .. names[q] }) do
+        if quota > 0 and budget.jobs > 0 then
+          local mine = scan(lanes[key] or open(names[q], key), quota)
+          quota = quota - mine
+          budget.jobs = budget.jobs - mine
+        end
+      end
+    end
+  end
+end
+
+-- What each job has been through.
+local runs = {}
+for i = 1, count do runs[i] = K.run .. ids[i] end
+local touched = count > 0 and redis.call('EXISTS', unpack(runs)) > 0
+local spoils = touched -- whether more is written than what every reserve writes
+for _, l in ipairs(order) do spoils = spoils or l.off or #l.others > 0 end
+if spoils then
+  can_finish()
+  redis.call('ZCARD', K.delayed)
+end
+
+-- clear sees to entries that were neither taken nor kept. They have been popped: a
+-- removal came first, so a full Redis takes what follows.
 local function clear(entries)
   for _, e in ipairs(entries) do
     if e.verdict == 'ghost' then
@@ -101,129 +218,64 @@ local function put_off(entries)
   end
 end
 
--- scan walks one lane for at most want jobs and returns how many it took.
-local function scan(queue, lane, want)
-  local kept, others, pos, orphans, mine = {}, {}, 0, 0, 0
-  while mine < want and budget.bytes > 0 do
-    local size = #kept > 0 and WINDOW or math.min(want - mine, WINDOW)
-    local members = redis.pcall('LRANGE', lane, pos, pos + size - 1)
-    if members.err or #members == 0 then break end
-    local count, ids = #members, {}
-    for i = 1, count do ids[i] = match(members[i], '^%x+:[^:]+:(.+)$') end
-    local texts, cut = bodies(members, ids)
-    for i, member in ipairs(members) do
-      local body, id = texts[i], ids[i]
-      local verdict, name, kind = judge(member, id, body)
-      local bytes = verdict == 'take' and (cut and redis.call('STRLEN', K.job .. id) or #body)
-      if bytes and (mine == want or bytes > budget.bytes and #taken > 0) then
-        count = i - 1
-        if mine < want then budget.bytes = 0 end
-        break
-      elseif bytes then
-        if cut then body = redis.call('GET', K.job .. id) end
-        mine = mine + 1
-        budget.bytes = budget.bytes - bytes
-        taken[#taken + 1] = { member, id, body, queue, kind }
-      elseif verdict == 'keep' then
-        kept[#kept + 1] = { member = member, id = id, name = name }
-      else
-        others[#others + 1] = { verdict = verdict, member = member, id = id }
-      end
-    end
-    pos = pos + count
-    if #kept >= WINDOW and mine > 0 then break end
-    if #kept >= WINDOW then
-      -- A whole window of others' jobs: look deeper, but only past those that a live
-      -- process takes from this queue, since it will come for them.
-      orphans = 0
-      for _, e in ipairs(kept) do
-        local taker = queue .. ' ' .. e.name
-        if beats[taker] == nil then
-          local beat = redis.pcall('ZSCORE', K.names, taker)
-          beats[taker] = type(beat) == 'string' and tonumber(beat) > now - 60000
-        end
-        e.elsewhere = beats[taker]
-        if not e.elsewhere then orphans = orphans + 1 end
-      end
-      if orphans > 0 or pos >= DEEP then break end
-    end
-  end
-
-  if mine == 0 and #kept >= WINDOW then
-    local off, stay = {}, {}
-    for _, e in ipairs(kept) do
-      if not e.elsewhere or (pos >= DEEP and #off < WINDOW) then off[#off + 1] = e else stay[#stay + 1] = e end
-    end
-    if #off > 0 then
-      redis.call('LPOP', lane, pos)
-      for i = #stay, 1, -1 do redis.call('LPUSH', lane, stay[i].member) end
-      put_off(off)
-      clear(others)
-      again = true
-      return 0
-    end
-  end
-  if mine + #others > 0 then
-    if mine == 0 then again = true end
-    redis.call('LPOP', lane, pos)
-    for i = #kept, 1, -1 do redis.call('LPUSH', lane, kept[i].member) end
-    clear(others)
-  end
-  return mine
-end
-
-local paused = {}
-local names = {}
-for q = 1, queues do names[q] = ARGV[7 + 2 * q] end
-for q, pause in ipairs(redis.call('HMGET', K.queues, unpack(names))) do paused[q] = pause and pause ~= '' end
-
--- Two rounds: the quotas, then whatever is left for whoever has work.
-local strict = true
-for q = 1, queues do if tonumber(ARGV[8 + 2 * q]) < limit then strict = false end end
-for round = 1, strict and 1 or 2 do
-  for q = 1, queues do
-    local quota = round == 1 and math.min(tonumber(ARGV[8 + 2 * q]), budget.jobs) or budget.jobs
-    if not paused[q] then
-      for _, lane in ipairs({ K.queue .. names[q] .. '-delayed', K.queue .. names[q] }) do
-        if quota > 0 and budget.jobs > 0 then
-          local mine = scan(names[q], lane, quota)
-          quota = quota - mine
-          budget.jobs = budget.jobs - mine
-        end
-      end
-    end
+local again = false -- entries were cleared away and more may be behind them
+for _, l in ipairs(order) do
+  if l.mine + #l.others > 0 or l.off then
+    if l.mine == 0 then again = true end
+    redis.call('LPOP', l.key, tostring(l.pos))
+    for i = #l.kept, 1, -1 do redis.call('LPUSH', l.key, l.kept[i].member) end
+    if l.off then put_off(l.off) end
+    clear(l.others)
   end
 end
 
 -- What is left behind is passed on, but only by a process that took something or
 -- was woken for it: a wake-up call nobody can use is handed to each process once.
+local unseen = {}
+for q = 1, queues do
+  if not paused[q] then
+    for _, key in ipairs({ K.queue .. names[q] .. '-delayed', K.queue .. names[q] }) do
+      local l = lanes[key]
+      if not l or l.rest == nil then
+        unseen[#unseen + 1] = key
+      else
+        lanes[key] = l.rest or #l.kept > 0
+      end
+    end
+  end
+end
+if #unseen > 0 then
+  local some = redis.call('EXISTS', unpack(unseen)) > 0
+  for _, key in ipairs(unseen) do
+    local length = some and redis.pcall('LLEN', key)
+    lanes[key] = type(length) == 'number' and length > 0
+  end
+end
 local left = false
 for q = 1, queues do
-  local due, fresh = redis.pcall('LLEN', K.queue .. names[q] .. '-delayed'), redis.pcall('LLEN', K.queue .. names[q])
-  if not paused[q] and (type(due) == 'number' and due > 0 or type(fresh) == 'number' and fresh > 0) then
+  if not paused[q] and (lanes[K.queue .. names[q] .. '-delayed'] or lanes[K.queue .. names[q]]) then
     left = true
-    if #taken > 0 or limit == 0 then
+    if count > 0 or limit == 0 then
       wake(K.wake .. names[q])
-    elseif ARGV[4] == names[q] and not string.find(ARGV[5], me, 1, true) then
+    elseif ARGV[4] == names[q] and not find(ARGV[5], me, 1, true) then
       wake(K.wake .. names[q], ARGV[5] .. ' ' .. me)
     end
   end
 end
 
-local reply = { us, (again and #taken == 0 or budget.bytes <= 0) and 'again' or left and 'left' or 'idle' }
-if #taken == 0 then return reply end
+local reply = { us, (again and count == 0 or budget.bytes <= 0) and 'again' or left and 'left' or 'idle' }
+if count == 0 then return reply end
 
-local runs, leases, scores, expiries = {}, {}, {}, {}
-for i = 1, #taken do runs[i] = K.run .. taken[i][2] end
-local touched = redis.call('EXISTS', unpack(runs)) > 0
+local leases, scores, expiries = {}, {}, {}
 local chances, suspect = tonumber(ARGV[6]), ARGV[7] == '1'
-local values, expires, n, r = {}, string.format('%.0f', now + lease), 0, 2
-for _, t in ipairs(taken) do
-  local id, kind, info, aside = t[2], t[5], '', nil
+local values, expires, begun = {}, string.format('%.0f', now + lease), tostring(now)
+local n, r = 0, 2
+for i = 1, count do
+  local id, kind, info, aside = ids[i], kinds[i], '', false
   if touched then
     local run = get_run(id, 'attempts', 'lost', 'due', 'back', 'putoff')
     if chances > 0 and count_of(run[2]) >= chances then
-      if suspect then aside = t[1] else suspect = true end
+      if suspect then aside = true else suspect = true end
     end
     if run[1] or run[2] or run[3] or run[4] or run[5] then
       info = (run[1] or '0') .. ' ' .. (run[2] or '0') .. ' ' .. (run[3] or '')
@@ -231,25 +283,36 @@ for _, t in ipairs(taken) do
     end
   end
   if aside then
-    redis.call('ZADD', K.delayed, now + 1000, aside)
+    redis.call('ZADD', K.delayed, now + 1000, members[i])
     reply[2] = 'again'
   else
     if kind == 'X' then expiries[#expiries + 1] = id end
-    local what = t[4] .. ' ' .. kind
+    local what = from[i] .. ' ' .. kind
     local value = values[what]
     if not value then
-      value = token .. ' ' .. now .. ' ' .. what
+      value = token .. ' ' .. begun .. ' ' .. what
       values[what] = value
     end
     leases[n + 1], leases[n + 2] = id, value
     scores[n + 1], scores[n + 2] = expires, id
-    reply[r + 1], reply[r + 2], reply[r + 3] = id, t[3], info
+    reply[r + 1], reply[r + 2], reply[r + 3] = id, bodies[i], info
     n, r = n + 2, r + 3
   end
 end
-if #leases == 0 then return reply end
+if n == 0 then return reply end
+-- Redis keeps what is small as one flat list that every command walks. Something too
+-- long for such a list turns it into a real hash or set, until it is empty again.
+local widens = running < WIDE and running + n / 2 >= WIDE
+if widens then
+  leases[n + 1], leases[n + 2] = LONG, ''
+  scores[n + 1], scores[n + 2] = '0', LONG
+end
 redis.call('HSET', K.lease, unpack(leases))
 redis.call('ZADD', K.active, unpack(scores))
+if widens then
+  redis.call('HDEL', K.lease, LONG)
+  redis.call('ZREM', K.active, LONG)
+end
 -- A job that has been started cannot be too late to start any more.
 if #expiries > 0 then redis.call('ZREM', K.expiry, unpack(expiries)) end
 return reply

@@ -2,6 +2,7 @@ package scripts
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/bide-go/bide/job"
@@ -29,7 +30,7 @@ type Verdict struct {
 // Complete ends jobs whose handlers returned nil and reports those whose lease was
 // stale.
 func (s *Set) Complete(ctx context.Context, leases []Lease) (stale []string, err error) {
-	reply, err := s.run(ctx, "complete", leaseArgs(nil, leases))
+	reply, err := s.run(ctx, "complete", byToken(leases))
 	if err != nil {
 		return nil, err
 	}
@@ -102,6 +103,29 @@ func (s *Set) Renew(ctx context.Context, lease time.Duration, leases []Lease) ([
 		renewals[i] = Renewal(toText(item(list, i)))
 	}
 	return renewals, nil
+}
+
+// byToken lists leases as token, how many, their ids: what one reserve has leased
+// mostly ends together, and a token is longer than an id.
+func byToken(leases []Lease) []any {
+	args := make([]any, 0, len(leases)+8)
+	var tokens []string
+	for i := range leases {
+		if !slices.Contains(tokens, leases[i].Token) {
+			tokens = append(tokens, leases[i].Token)
+		}
+	}
+	for _, token := range tokens {
+		args = append(args, token, 0)
+		at := len(args)
+		for i := range leases {
+			if leases[i].Token == token {
+				args = append(args, leases[i].ID)
+			}
+		}
+		args[at-1] = len(args) - at
+	}
+	return args
 }
 
 func leaseArgs(args []any, leases []Lease) []any {

@@ -36,7 +36,7 @@ func (s *Set) Turn(ctx context.Context, t Turn) TurnResult {
 	}
 	complete, fail, reserve := -1, -1, -1
 	if len(t.Complete) > 0 {
-		complete = add("complete", leaseArgs(make([]any, 0, 2*len(t.Complete)), t.Complete))
+		complete = add("complete", byToken(t.Complete))
 	}
 	if len(t.Fail) > 0 {
 		fail = add("fail", failArgs(t.Fail))

@@ -22,7 +22,7 @@ import (
 func (s *Set) EnqueueTx(ctx context.Context, pipe redis.Pipeliner, n NewJob) error {
 	guard := call{redis.NewCmd(ctx, "hset", s.keys.name("beats"), "tx", "1")}
 	whole := call{redis.NewCmd(ctx, "exists", s.keys.name("job"), s.keys.name("run"))}
-	args := []any{n.ID, n.Queue, n.when(), n.expiry(), n.Unique, n.kind(), n.tail()}
+	args := []any{n.ID, n.shape(), n.tail()}
 	create := s.command(ctx, script{text: fmt.Sprintf(orFail, s.scripts["enqueue"].text)}, false, args)
 	if err := pipe.Process(ctx, guard); err != nil {
 		return err
@@ -39,10 +39,10 @@ local function run()
 %s
 end
 local reply = run()
-if reply[1] == 'queues' then
+if reply[4] == 'queues' then
   return redis.error_reply('ERR the job was not created: 1,000 queues are in use, which is the most')
-elseif reply[1] == 'spoilt' then
-  return redis.error_reply('ERR the job was not created: ' .. reply[4] .. ' holds something that is not of bide')
+elseif reply[4] == 'spoilt' then
+  return redis.error_reply('ERR the job was not created: ' .. reply[7] .. ' holds something that is not of bide')
 end
 return reply
 `

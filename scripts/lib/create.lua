@@ -6,8 +6,8 @@ local batch = {
   count = 0, bodies = {}, delayed = {}, expiries = {}, uniques = {}, lanes = {}, order = {},
   new_queues = {}, queues = {},
 }
-redis.call('ZCARD', K.expiry)
 local begun = tostring(now) -- once, not for every body
+local format = string.format
 
 -- instant turns '+<ms>' (from now, rounded up) or '<ms>' into text of unix ms.
 local function instant(text)
@@ -35,19 +35,19 @@ local function refuses(queue)
 end
 
 -- add collects one job whose id is free: due now when when is '' or past, unless
--- a tick is to keep its instant.
+-- a tick is to keep its instant. It returns when the job is due, '' for now.
 local function add(id, queue, when, expiry, unique, kind, tail, keep)
-  batch.serial = batch.serial + 1
-  local due = instant(when)
+  local serial, count = batch.serial + 1, batch.count + 1
+  batch.serial, batch.count = serial, count
+  local due = when == '' and when or instant(when)
   if due ~= '' and not keep and tonumber(due) <= now then due = '' end
   if expiry ~= '' then expiry, kind = instant(expiry), 'X' end
-  local arrival = string.format('%012x', batch.serial)
+  local arrival = format('%012x', serial)
   local member = arrival .. ':' .. queue .. ':' .. id
   local body = kind .. '\t' .. arrival .. '\t' .. begun .. '\t' .. due .. '\t' .. expiry .. '\t' .. tail
   if #body > batch.largest then batch.largest, batch.grown = 2 * #body, true end
-  local bodies, count = batch.bodies, batch.count
-  bodies[2 * count + 1], bodies[2 * count + 2] = K.job .. id, body
-  batch.count = count + 1
+  local bodies = batch.bodies
+  bodies[2 * count - 1], bodies[2 * count] = K.job .. id, body
   if due == '' then
     local lane = batch.lanes[queue]
     if not lane then
@@ -70,13 +70,14 @@ local function add(id, queue, when, expiry, unique, kind, tail, keep)
     table.insert(batch.uniques, K.unique .. unique)
     table.insert(batch.uniques, id)
   end
-  return due == '' and 'waiting' or 'delayed', due == '' and begun or due
+  return due
 end
 
 -- create writes the batch.
 local function create()
   if batch.count == 0 then return end
-  local first = redis.call('ZRANGE', K.delayed, 0, 0, 'WITHSCORES')
+  local first = #batch.delayed > 0 and redis.call('ZRANGE', K.delayed, '0', '0', 'WITHSCORES')
+  if #batch.expiries > 0 then redis.call('ZCARD', K.expiry) end
   if batch.count == 1 then
     redis.call('SET', batch.bodies[1], batch.bodies[2])
   else
