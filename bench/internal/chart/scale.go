@@ -2,8 +2,7 @@ package chart
 
 import (
 	"math"
-
-	"github.com/dustin/go-humanize"
+	"strconv"
 )
 
 // scale places a value between two coordinates.
@@ -54,10 +53,12 @@ func decades(least, most, a, b float64) (scale, []float64) {
 	return scale{from: math.Pow(10, from), to: math.Pow(10, to), a: a, b: b, log: true}, ticks
 }
 
-// short writes a number for an axis: 0.1, 20, 150k.
+// short writes a number for an axis: 0.1, 20, 1.5k, 150k.
 func short(v float64) string {
-	if v >= 10_000 {
-		return humanize.Ftoa(math.Round(v/100)/10) + "k"
+	unit := ""
+	if v >= 1000 {
+		v, unit = v/1000, "k"
 	}
-	return humanize.Ftoa(math.Round(v*1000) / 1000)
+	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64)
+	return strconv.FormatFloat(v, 'f', -1, 64) + unit
 }

@@ -96,44 +96,50 @@ func (d *document) verdicts() {
 
 // peers says in words where another system is better.
 func (d *document) peers() {
+	if len(d.file.Names()) < 2 {
+		return
+	}
 	var lines []string
 	for _, s := range sections {
 		for _, v := range d.file.Variants(s.workload) {
-			for _, c := range s.columns {
-				lines = append(lines, d.ahead(s, v, c)...)
+			for _, name := range d.file.Names() {
+				if line := d.ahead(s, v, name); line != "" {
+					lines = append(lines, line)
+				}
 			}
 		}
-	}
-	if len(d.file.Names()) < 2 {
-		return
 	}
 	d.say("## Where a peer is better\n")
 	if len(lines) == 0 {
 		d.say("Nowhere in this run.\n")
 		return
 	}
-	d.say("By the medians of every column below, whether or not it matters:\n\n%s\n", strings.Join(lines, "\n"))
+	d.say("By the medians of every column of the tables below, the lesser ones included:\n\n%s\n", strings.Join(lines, "\n"))
 }
 
-func (d *document) ahead(s section, variant string, c column) []string {
-	own, ok := result.Summarize(d.file.Of(s.workload, variant, "bide"), c.value)
-	if !ok || c.better == neither {
-		return nil
+// ahead is the sentence on one peer in one variant, empty if it is better in nothing.
+func (d *document) ahead(s section, variant, name string) string {
+	if name == "bide" {
+		return ""
 	}
-	var lines []string
-	for _, name := range d.file.Names() {
-		runs := d.file.Of(s.workload, variant, name)
-		peer, ok := result.Summarize(runs, c.value)
-		if name == "bide" || !ok || (c.better == more) != (peer.Median > own.Median) || peer.Median == own.Median {
+	runs := d.file.Of(s.workload, variant, name)
+	var parts []string
+	for _, c := range s.columns {
+		own, ok := result.Summarize(d.file.Of(s.workload, variant, "bide"), c.value)
+		peer, has := result.Summarize(runs, c.value)
+		if !ok || !has || c.better == neither || peer.Median == own.Median || (c.better == more) != (peer.Median > own.Median) {
 			continue
 		}
-		caveat := ""
-		if early, ok := result.Summarize(runs, result.Early); ok && early.Median > 0 {
-			caveat = fmt.Sprintf("; but %s jobs started early and are not in it", number(early.Median))
-		}
-		lines = append(lines, fmt.Sprintf("- %s, %s: %s has %s %s, bide %s%s.", s.workload, variant, name, number(peer.Median), c.title, number(own.Median), caveat))
+		parts = append(parts, fmt.Sprintf("%s %s (bide %s)", number(peer.Median), c.title, number(own.Median)))
 	}
-	return lines
+	if len(parts) == 0 {
+		return ""
+	}
+	line := fmt.Sprintf("- %s, %s: %s has %s.", s.workload, variant, name, strings.Join(parts, ", "))
+	if early, ok := result.Summarize(runs, result.Early); ok && early.Median > 0 {
+		line += fmt.Sprintf(" But %s of its jobs started early and are in no percentile.", number(early.Median))
+	}
+	return line
 }
 
 func (d *document) section(s section, charts []string) {
@@ -253,7 +259,7 @@ func attempts(runs []result.Run) int {
 
 // number writes three significant digits, with commas from a thousand on.
 func number(v float64) string {
-	if math.Abs(v) >= 1000 {
+	if math.Abs(v) >= 999.5 {
 		return humanize.Comma(int64(math.Round(v)))
 	}
 	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64)

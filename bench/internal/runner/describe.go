@@ -48,6 +48,10 @@ func (b *Bench) installBullMQ(ctx context.Context) error {
 	if _, err := exec.LookPath("node"); err != nil {
 		return fmt.Errorf("node is not installed (18 or later is needed)")
 	}
+	version := machine.Output(ctx, "node", "--version")
+	if major, _, _ := strings.Cut(strings.TrimPrefix(version, "v"), "."); len(major) < 2 || major < "18" {
+		return fmt.Errorf("node %s is too old, 18 or later is needed", version)
+	}
 	dir := filepath.Join(b.Dir, "bullmq")
 	lock, err := os.Stat(filepath.Join(dir, "package-lock.json"))
 	if err != nil {

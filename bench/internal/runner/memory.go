@@ -15,6 +15,9 @@ import (
 func memory(jobs int, delayed bool) func(context.Context, *measurement) error {
 	return func(ctx context.Context, m *measurement) error {
 		spec := protocol.Spec{Mode: protocol.Enqueue, Jobs: jobs, Warm: 100, Producers: 8}
+		if m.sys.bulk {
+			spec.Batch = 1000
+		}
 		if delayed {
 			spec.DueMs, spec.OverMs = clock.Now().Add(24*time.Hour).UnixMilli(), time.Hour.Milliseconds()
 		}

@@ -76,12 +76,21 @@ func plan(z sizes) []variant {
 		variant{workload: "burst", name: "all at once", measure: burst(z.burst)},
 		variant{workload: "roundtrip", name: "one at a time", pin: true, measure: roundtrip(z.trips, z.leastTrips, z.tripLimit)},
 		variant{workload: "idle", name: "one job an hour ahead", rounds: 1, measure: idle(z.idleSettle, z.idle)},
-		variant{workload: "memory", name: "delayed", rounds: 1, measure: memory(z.memory, true)},
-		variant{workload: "memory", name: "waiting", rounds: 1, measure: memory(z.memory, false)},
+		variant{workload: "memory", name: "delayed", measure: memory(z.memory, true)},
+		variant{workload: "memory", name: "waiting", measure: memory(z.memory, false)},
 	)
 	for _, n := range z.growth {
 		name := humanize.Comma(int64(n)) + " delayed"
 		list = append(list, variant{workload: "growth", name: name, bideOnly: true, measure: growth(n, z.growthDrain, z.growthLate)})
 	}
 	return list
+}
+
+// Variants lists the variants of a full run by workload.
+func Variants() map[string][]string {
+	names := map[string][]string{}
+	for _, v := range plan(full) {
+		names[v.workload] = append(names[v.workload], v.name)
+	}
+	return names
 }
