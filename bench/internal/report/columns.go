@@ -58,7 +58,7 @@ var sections = []section{
 	{
 		workload: "roundtrip", title: "Round trip",
 		text: "From the call that makes a job until its handler begins, one job at a time, concurrency 10, in one process. A system " +
-			"that takes long makes as many as 20 s allow.",
+			"that takes long makes as many as 15 s allow.",
 		columns: []column{{result.P50, "p50 ms", less}, {result.P99, "p99 ms", less}, {result.Trips, "trips", neither}},
 	},
 	{

@@ -36,6 +36,7 @@ func idle(settle, limit time.Duration) func(context.Context, *measurement) error
 // countCommands runs the idle worker again, to count what it sends: the counting has a
 // price, so it is kept out of the CPU times.
 func (m *measurement) countCommands(ctx context.Context, spec protocol.Spec) error {
+	spec.LimitMs /= 2
 	m.watch = true
 	defer func() { m.watch = false }()
 	_, u, err := m.child(ctx, spec)

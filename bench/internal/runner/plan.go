@@ -43,9 +43,9 @@ var full = sizes{
 	precision: []precisionSize{
 		{"250 a second", 5000, 20 * time.Second},
 		{"2,000 a second", 20_000, 10 * time.Second},
-		{"1 a second", 12, 12 * time.Second},
+		{"1 a second", 10, 10 * time.Second},
 	},
-	tripLimit: 20 * time.Second, idleSettle: 2 * time.Second, idle: 20 * time.Second, lead: 1500 * time.Millisecond,
+	tripLimit: 15 * time.Second, idleSettle: 2 * time.Second, idle: 20 * time.Second, lead: 1500 * time.Millisecond,
 	growth: []int{10_000, 100_000, 1_000_000}, growthDrain: 100_000, growthLate: 5000,
 }
 
@@ -81,7 +81,7 @@ func plan(z sizes) []variant {
 	)
 	for _, n := range z.growth {
 		name := humanize.Comma(int64(n)) + " delayed"
-		list = append(list, variant{workload: "growth", name: name, bideOnly: true, measure: growth(n, z.growthDrain, z.growthLate)})
+		list = append(list, variant{workload: "growth", name: name, bideOnly: true, rounds: 2, measure: growth(n, z.growthDrain, z.growthLate)})
 	}
 	return list
 }
