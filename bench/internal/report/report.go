@@ -242,19 +242,14 @@ func (d *document) method() {
 	d.say("Each measurement has a fresh `redis-server` (no persistence, loopback) and fresh processes of the system. Within a workload "+
 		"the systems take turns, and a table shows the median of the rounds. The job is the same for all: %s of JSON, and a handler that "+
 		"does nothing. Each run of bide ended with its audit at gap 0.\n", "some 120 bytes")
-	d.say("¹ Redis was pinned to one core and the program to another: where one reply at a time is awaited, chance would otherwise choose the placement.\n")
-	d.say("² Kept although disturbed: while it ran, others used more than %s of a core in all %d attempts. %d runs are so marked; %d attempts were dropped for it "+
-		"and repeated. In the runs that were kept others used at most %s of a core, time stolen by the host included.", number(f.Threshold),
-		attempts(f.Runs), disturbed, dropped, number(most))
-}
-
-// attempts is how often a run that stayed disturbed was tried.
-func attempts(runs []result.Run) int {
-	n := 1
-	for _, r := range runs {
-		n = max(n, r.Dropped+1)
+	if slices.ContainsFunc(f.Runs, func(r result.Run) bool { return r.Pinned }) {
+		d.say("¹ Redis was pinned to one core and the program to another: where one reply at a time is awaited, chance would otherwise choose the placement.\n")
 	}
-	return n
+	if disturbed > 0 {
+		d.say("² %d such measurements were kept although disturbed, as the least disturbed of their attempts.\n", disturbed)
+	}
+	d.say("A measurement during which others used more than %s of a core, time stolen by the host included, was dropped and repeated: "+
+		"%d were. In those that were kept it was at most %s of a core.", number(f.Threshold), dropped, number(most))
 }
 
 // number writes three significant digits, with commas from a thousand on.
