@@ -85,7 +85,7 @@ func lateness(f result.File) string {
 		names, lines[system] = append(names, system), run.Points
 		label := system
 		if n := run.Values[result.Early]; n > 0 {
-			label += fmt.Sprintf(" (without %s early)", short(n))
+			label += fmt.Sprintf(", %s early", short(n)) // these are in no percentile
 		}
 		labels = append(labels, label)
 		summary = append(summary, fmt.Sprintf("%s: median %s ms, 99th percentile %s ms", system, short(run.Values[result.P50]), short(run.Values[result.P99])))

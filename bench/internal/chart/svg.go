@@ -76,7 +76,7 @@ func (p *picture) legend(names, labels []string) {
 	for i, name := range names {
 		x := left + float64(i)*step
 		p.bar(x, height-25, 12, 12, colour(name))
-		p.text(x+18, height-14, "start", ink, "", labels[i])
+		p.text(x+17, height-14, "start", ink, ` font-size="12"`, labels[i])
 	}
 }
 

@@ -246,7 +246,7 @@ func (d *document) method() {
 		d.say("¹ Redis was pinned to one core and the program to another: where one reply at a time is awaited, chance would otherwise choose the placement.\n")
 	}
 	if disturbed > 0 {
-		d.say("² %d such measurements were kept although disturbed, as the least disturbed of their attempts.\n", disturbed)
+		d.say("² Kept although disturbed, as the least disturbed of all attempts: %d measurements.\n", disturbed)
 	}
 	d.say("A measurement during which others used more than %s of a core, time stolen by the host included, was dropped and repeated: "+
 		"%d were. In those that were kept it was at most %s of a core.", number(f.Threshold), dropped, number(most))
