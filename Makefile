@@ -2,12 +2,14 @@
 GOLANGCI = go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 VERSION ?= $(shell git describe --tags 2>/dev/null || echo 0.1.0)
 FUZZTIME ?= 30s
+BENCH_VARS = $(if $(WORKLOADS), WORKLOADS=$(WORKLOADS))$(if $(SYSTEMS), SYSTEMS=$(SYSTEMS))$(if $(PAIRS), PAIRS=$(PAIRS))
+BENCH_FLAGS = $(if $(WORKLOADS),-workloads $(WORKLOADS)) $(if $(SYSTEMS),-systems $(SYSTEMS)) $(if $(PAIRS),-pairs $(PAIRS))
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test race lint fuzz ci
+.PHONY: help run build test race lint fuzz bench bench-smoke ci
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 run: build ## try it: everything in one process on an embedded Redis
 	@exec bin/bide dev
@@ -26,6 +28,7 @@ lint: ## formatting, vet and the house rules
 	@test -z "$$(gofmt -l .)" || { gofmt -l . | sed 's/^/gofmt would change: /'; exit 1; }
 	$(GOLANGCI) run ./...
 	go mod tidy -diff
+	cd bench && $(GOLANGCI) run ./... && go mod tidy -diff
 
 fuzz: ## every fuzz target for FUZZTIME each
 	@for pkg in $$(go list ./...); do \
@@ -35,4 +38,12 @@ fuzz: ## every fuzz target for FUZZTIME each
 	  done; \
 	done
 
-ci: lint build test race ## what has to pass before a change goes in
+bench: ## bide beside its peers, into bench/RESULTS.md: half an hour; less with WORKLOADS=process,idle SYSTEMS=bide,asynq PAIRS=1
+	@.ci/redis-server
+	@cd bench && go build -o ../bin/bench . && ../bin/bench run $(BENCH_FLAGS) -command "make bench$(BENCH_VARS)"
+
+bench-smoke: ## every workload of the benchmark once, with small numbers
+	@.ci/redis-server
+	@cd bench && go test ./... && go build -o ../bin/bench . && ../bin/bench run -smoke $(BENCH_FLAGS)
+
+ci: lint build test race bench-smoke ## what has to pass before a change goes in

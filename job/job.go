@@ -46,6 +46,12 @@ type Job struct {
 	// of schedules.
 	Schedule string
 	Tick     time.Time
+	// FromDefinition says that the args are those of the schedule's definition,
+	// as an operator applied it: only there may they refer to secrets.
+	FromDefinition bool
+	// PreviousStatus is the end state of the schedule's run before this one, as
+	// the handler of a schedule's job sees it; empty if there was none.
+	PreviousStatus State
 
 	Created time.Time
 	// Due and Started are those of the current or the last attempt.

@@ -180,6 +180,7 @@ func decodeBody(id, body string, j *job.Job) error {
 	j.Unique, j.Schedule = fields[8], fields[9]
 	j.Tick = instant(12)
 	j.Trigger = job.Trigger(fields[13])
+	j.FromDefinition = j.Schedule != "" && j.Trigger == job.TriggerSchedule
 	j.MaxAttempts = int(number(14, job.DefaultMaxAttempts))
 	j.Timeout = span(15, job.DefaultTimeout)
 	j.MinBackoff = span(16, job.DefaultMinBackoff)
