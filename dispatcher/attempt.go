@@ -22,9 +22,11 @@ type attempt struct {
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
+	stop   context.CancelFunc // of the timeout
 
 	lost    atomic.Bool
-	started time.Time
+	since   time.Time // it came here
+	started time.Time // zero while the job waits for a slot
 
 	// The rest belongs to the dispatcher's mutex.
 
@@ -58,35 +60,36 @@ const abandonAfter = 5 * time.Second
 // count much further.
 const longestAttempt = 100 * 365 * 24 * time.Hour
 
-// start runs the handler of a job leased by a call sent at sent. The caller has
-// taken a slot for it.
-func (d *Dispatcher) start(l scripts.Leased, sent time.Time) {
-	a := &attempt{job: l.Job, lease: l.Lease, until: sent.Add(d.cfg.Lease)}
-	ctx, cancel := context.WithCancelCause(d.base)
-	a.cancel = cancel
-	var stop context.CancelFunc
-	a.ctx, stop = context.WithTimeoutCause(ctx, min(l.Job.Timeout, longestAttempt), job.ErrTimeout)
-	a.started = clock.Now()
-	d.mu.Lock()
+// newAttempt holds a leased job whose lease was asked for at sent. mu is held.
+func (d *Dispatcher) newAttempt(l scripts.Leased, sent time.Time) *attempt {
+	a := &attempt{job: l.Job, lease: l.Lease, since: clock.Now(), until: sent.Add(d.cfg.Lease)}
+	a.ctx, a.cancel = context.WithCancelCause(d.base)
 	d.order++
 	a.order = d.order
 	d.held[a.lease] = a
-	d.mu.Unlock()
-	if l.Err != nil {
-		stop()
-		d.finished(a, job.Permanent(l.Err))
-		return
-	}
-	go func() {
+	return a
+}
+
+// start says that the handler of an attempt begins. mu is held, and the attempt has
+// a slot.
+func (d *Dispatcher) start(a *attempt) {
+	a.started = clock.Now()
+	a.ctx, a.stop = context.WithTimeoutCause(a.ctx, min(a.job.Timeout, longestAttempt), job.ErrTimeout)
+}
+
+// run runs the handlers of started attempts in one slot, a after which come those
+// that wait for one.
+func (d *Dispatcher) run(a *attempt) {
+	for a != nil {
 		err := d.handlers.Run(a.ctx, a.job)
 		// The context's own end says why the handler stopped; read it before
 		// stop ends it for good.
 		if err != nil && errors.Is(context.Cause(a.ctx), job.ErrTimeout) {
 			err = &timeoutError{err}
 		}
-		stop()
-		d.finished(a, err)
-	}()
+		a.stop()
+		a = d.finished(a, err)
+	}
 }
 
 // timeoutError marks what a handler returned after its attempt's timeout.
@@ -95,19 +98,25 @@ type timeoutError struct{ err error }
 func (e *timeoutError) Error() string { return e.err.Error() }
 func (e *timeoutError) Unwrap() error { return e.err }
 
-// finished frees the slot and hands the attempt to the next turn.
-func (d *Dispatcher) finished(a *attempt, err error) {
+// finished hands an attempt to the next turn and its slot to the job that waits for
+// one, which it returns, started.
+func (d *Dispatcher) finished(a *attempt, err error) *attempt {
 	took := clock.Since(a.started)
 	d.mu.Lock()
-	d.free++
 	a.returned = true
 	if !a.abandoned {
 		a.err, a.took = err, took
 		d.settle(a)
 	}
+	d.tempo.note(took)
+	next := d.nextAhead()
+	if next == nil {
+		d.free++
+	}
 	d.cond.Broadcast()
 	d.mu.Unlock()
 	a.cancel(nil)
+	return next
 }
 
 // settle queues an attempt for the next turn. mu is held.
@@ -163,11 +172,14 @@ func judge(a *attempt) scripts.Verdict {
 	return v
 }
 
+// isRunning reports whether the handler has begun and not returned.
+func (a *attempt) isRunning() bool { return !a.started.IsZero() && !a.returned }
+
 // running counts handlers that have not returned. mu is held, or no turn runs.
 func (d *Dispatcher) running() int {
 	n := 0
 	for _, a := range d.held {
-		if !a.returned {
+		if a.isRunning() {
 			n++
 		}
 	}
@@ -178,7 +190,7 @@ func (d *Dispatcher) running() int {
 func (d *Dispatcher) cancelHandlers(cause error) {
 	d.lock(func() {
 		for _, a := range d.held {
-			if !a.returned {
+			if a.isRunning() {
 				a.cancel(cause)
 			}
 		}

@@ -103,6 +103,7 @@ type Dispatcher struct {
 	nonce    atomic.Int64
 	ran      atomic.Bool
 	base     context.Context // what handlers' contexts come from
+	work     context.Context // of the calls that settle and renew; ends with Run
 
 	// renew asks the lease loop for a round at once.
 	renew chan struct{}
@@ -114,8 +115,14 @@ type Dispatcher struct {
 	// done are finished attempts that wait for a turn.
 	done []*attempt
 	// free counts the slots that are neither running a handler nor promised to
-	// a reserve in flight.
+	// a reserve in flight; below zero if that may bring jobs that have to wait.
 	free int
+	// ahead are leased jobs that wait for a slot, in order.
+	ahead    []*attempt
+	patience *time.Timer // gives them back
+	// returning says that they are about to be, or are on their way.
+	returning bool
+	tempo     tempo
 	// hungry says that a lane may have something for this process.
 	hungry bool
 	// woken is the wake-up call that the next reserve answers.
@@ -123,6 +130,7 @@ type Dispatcher struct {
 	// unanswered are tokens of reserves whose outcome is unknown.
 	unanswered []unanswered
 	inFlight   int
+	reserving  int  // turns in flight that may lease jobs
 	intake     bool // jobs may be taken
 	stopped    bool // the turns end
 	order      int64
@@ -251,9 +259,10 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	}
 	d.names = d.handlers.Names()
 	d.base = context.WithoutCancel(ctx)
-	// work outlives ctx: it carries the calls that settle and renew.
+	// work outlives ctx.
 	work, end := context.WithCancel(d.base)
 	defer end()
+	d.work = work
 
 	d.background(ctx, work)
 	var turns sync.WaitGroup

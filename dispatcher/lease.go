@@ -85,7 +85,7 @@ func (d *Dispatcher) endLost() {
 func (d *Dispatcher) abandonStuck() {
 	d.lock(func() {
 		for _, a := range d.held {
-			if !a.returned && !a.settling && !a.leaseLost() && clock.Since(a.started)-abandonAfter > a.job.Timeout {
+			if a.isRunning() && !a.settling && !a.leaseLost() && clock.Since(a.started)-abandonAfter > a.job.Timeout {
 				d.abandon(a)
 			}
 		}
@@ -170,7 +170,6 @@ func (d *Dispatcher) renewFirst(ctx context.Context, jobs []scripts.Leased) ([]s
 	}
 	if len(ours) < len(jobs) {
 		d.cfg.Log.Warn().Err(err).Int("jobs", len(jobs)-len(ours)).Msg("leases went before their jobs could be started")
-		d.lock(func() { d.free += len(jobs) - len(ours) })
 	}
 	return ours, sent
 }

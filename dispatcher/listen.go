@@ -21,7 +21,7 @@ func (d *Dispatcher) listenForJobs(ctx context.Context, waiter *scripts.Waiter) 
 	defer stop()
 	for {
 		d.mu.Lock()
-		for d.free == 0 && ctx.Err() == nil {
+		for d.free <= 0 && ctx.Err() == nil {
 			d.cond.Wait()
 		}
 		d.mu.Unlock()

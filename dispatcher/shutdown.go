@@ -23,6 +23,7 @@ func (d *Dispatcher) drain() {
 		d.intake = false
 		running = d.running()
 	})
+	go d.giveAheadBack()
 	d.cfg.Log.Info().Int("running", running).Dur("grace", max(d.cfg.Grace, 0)).Msg("draining")
 	idle := make(chan struct{})
 	stop := make(chan struct{})

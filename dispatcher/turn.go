@@ -35,7 +35,12 @@ func (d *Dispatcher) takeTurns(work context.Context, watch *trouble.Log) {
 			return
 		}
 		err := d.take(work, t)
-		d.lock(func() { d.inFlight-- })
+		d.lock(func() {
+			d.inFlight--
+			if t.slots > 0 {
+				d.reserving--
+			}
+		})
 		if err == nil {
 			watch.OK()
 			d.passed()
@@ -74,15 +79,16 @@ func (d *Dispatcher) compose() (turn, bool) {
 		d.unanswered = nil
 		return t, true
 	}
+	room := d.room()
 	// A second turn overlaps the first only if it carries its share: else the
 	// two would chop the work into ever smaller ones.
-	share := max(1, d.cfg.Concurrency/2)
-	if d.inFlight > 0 && len(d.done) < share && (!d.hungry || d.free < share) {
+	share := max(1, (d.cfg.Concurrency+d.most())/2)
+	if d.inFlight > 0 && len(d.done) < share && (!d.hungry || room < share) {
 		return turn{}, false
 	}
-	wants := d.intake && d.free > 0 && d.hungry
+	wants := d.intake && room > 0 && d.hungry
 	// A wake-up call that came too late for a free slot is passed on.
-	passes := d.intake && d.free == 0 && d.woken != nil
+	passes := d.intake && room == 0 && d.woken != nil
 	if len(d.done) == 0 && !wants && !passes {
 		return turn{}, false
 	}
@@ -91,13 +97,14 @@ func (d *Dispatcher) compose() (turn, bool) {
 	t.done = append(t.done, d.done[:n]...)
 	d.done = append(d.done[:0], d.done[n:]...)
 	if d.intake {
-		t.slots = min(d.free, scripts.ReserveJobs)
+		t.slots = min(room, scripts.ReserveJobs)
 		d.free -= t.slots
 		if t.slots > 0 || passes {
 			t.woken, d.woken = d.woken, nil
 		}
 		if t.slots > 0 {
 			d.hungry = false
+			d.reserving++
 		}
 	}
 	return t, true
@@ -248,29 +255,23 @@ func (d *Dispatcher) reserved(ctx context.Context, t turn, args *scripts.Reserve
 	got := len(r.Reserved.Jobs)
 	take := true
 	d.lock(func() {
-		d.free += t.slots - got
 		if got > 0 && got >= t.slots || r.Reserved.Again {
 			d.hungry = true
 		}
 		take = d.intake
 	})
-	d.begin(ctx, r.Reserved.Jobs, sent, take)
+	d.begin(ctx, r.Reserved.Jobs, sent, t.slots, take)
 }
 
 // begin starts leased jobs, or gives them back at once if no more are to be taken.
-// Their slots are taken.
-func (d *Dispatcher) begin(ctx context.Context, jobs []scripts.Leased, sent time.Time, take bool) {
-	if len(jobs) == 0 {
-		return
-	}
-	if take && clock.Since(sent) > d.cfg.Lease/3 {
+// slots is how many they were promised.
+func (d *Dispatcher) begin(ctx context.Context, jobs []scripts.Leased, sent time.Time, slots int, take bool) {
+	if take && len(jobs) > 0 && clock.Since(sent) > d.cfg.Lease/3 {
 		// The answer was long on its way: part of the lease is gone already.
 		jobs, sent = d.renewFirst(ctx, jobs)
 	}
-	if take {
-		for _, l := range jobs {
-			d.start(l, sent)
-		}
+	if take || len(jobs) == 0 {
+		d.place(jobs, sent, slots)
 		return
 	}
 	leases := make([]scripts.Lease, len(jobs))
@@ -280,7 +281,7 @@ func (d *Dispatcher) begin(ctx context.Context, jobs []scripts.Leased, sent time
 	if _, err := d.set.Release(ctx, leases); err != nil {
 		d.cfg.Log.Warn().Err(err).Int("jobs", len(jobs)).Msg("jobs that came too late not given back; their leases will run out")
 	}
-	d.lock(func() { d.free += len(jobs) })
+	d.lock(func() { d.free += slots })
 }
 
 // recover asks for what reserves of unknown outcome have leased, and starts it.
@@ -292,11 +293,8 @@ func (d *Dispatcher) recover(ctx context.Context, list []unanswered) error {
 			return err
 		}
 		take := true
-		d.lock(func() {
-			d.free += u.slots - len(jobs)
-			take = d.intake
-		})
-		d.begin(ctx, jobs, u.sent, take)
+		d.lock(func() { take = d.intake })
+		d.begin(ctx, jobs, u.sent, u.slots, take)
 	}
 	return nil
 }

@@ -20,10 +20,10 @@ import (
 // header is the comment that a script begins with.
 type header struct {
 	name, purpose, keys, argv, reply string
-	includes                         []string
+	includes, atNeed                 []string
 }
 
-var headerKey = regexp.MustCompile(`^(include:|KEYS |ARGV |Reply )\s*`)
+var headerKey = regexp.MustCompile(`^(include:|at need:|whole:|KEYS |ARGV |Reply )\s*`)
 
 func readHeader(t *testing.T, name string) header {
 	t.Helper()
@@ -36,10 +36,16 @@ func readHeader(t *testing.T, name string) header {
 		}
 		if m := headerKey.FindString(text); m != "" {
 			var include string
-			field = map[string]*string{"include:": &include, "KEYS": &h.keys, "ARGV": &h.argv, "Reply": &h.reply}[strings.TrimSpace(m)]
+			field = map[string]*string{"include:": &include, "at need:": &include, "whole:": &include, "KEYS": &h.keys, "ARGV": &h.argv, "Reply": &h.reply}[strings.TrimSpace(m)]
 			text = text[len(m):]
-			if strings.HasPrefix(m, "include") {
+			switch strings.TrimSpace(m) {
+			case "include:":
 				h.includes = strings.Fields(text)
+				continue
+			case "whole:":
+				continue
+			case "at need:":
+				h.atNeed = strings.Fields(text)
 				continue
 			}
 		}
@@ -62,6 +68,9 @@ func scriptNames(t *testing.T) []string {
 
 var defined = regexp.MustCompile(`(?m)^local (?:function )?(\w+)`)
 
+// cores are parts that hold what a script does, since another one does it too.
+var cores = []string{"complete", "reserve"}
+
 func TestHeaders(t *testing.T) {
 	usedParts, usedWords := map[string]bool{}, map[string]bool{}
 	parts, _ := filepath.Glob("lib/*.lua")
@@ -77,7 +86,13 @@ func TestHeaders(t *testing.T) {
 			t.Errorf("%s.lua: KEYS %q, Reply %q", name, h.keys, h.reply)
 		}
 		own := code(name + ".lua")
-		if (h.argv == "") == strings.Contains(own, "ARGV") {
+		whole := own // the script with the parts that are its very self
+		for _, part := range h.includes {
+			if slices.Contains(cores, part) {
+				whole += code("lib/" + part + ".lua")
+			}
+		}
+		if (h.argv == "") == strings.Contains(whole, "ARGV") {
 			t.Errorf("%s.lua: its header and its text do not agree that it has arguments", name)
 		}
 		if uses(own, "KEYS") {
@@ -86,7 +101,8 @@ func TestHeaders(t *testing.T) {
 
 		// Each include is there, is used by the script or by a later include, and
 		// nothing is used that is not included.
-		for i, part := range h.includes {
+		included := append(slices.Clone(h.atNeed), h.includes...)
+		for i, part := range included {
 			path := "lib/" + part + ".lua"
 			if !slices.Contains(parts, path) {
 				t.Errorf("%s.lua includes %s, which is not there", name, part)
@@ -94,8 +110,11 @@ func TestHeaders(t *testing.T) {
 			}
 			usedParts[path] = true
 			users := own
-			for _, later := range h.includes[i+1:] {
-				users += code("lib/" + later + ".lua")
+			for k, other := range included {
+				// What is made at need may use all the rest.
+				if k > i || i >= len(h.atNeed) && k < len(h.atNeed) {
+					users += code("lib/" + other + ".lua")
+				}
 			}
 			used := false
 			for _, m := range defined.FindAllStringSubmatch(code(path), -1) {
@@ -107,11 +126,11 @@ func TestHeaders(t *testing.T) {
 		}
 		for _, path := range parts {
 			part := strings.TrimSuffix(filepath.Base(path), ".lua")
-			if slices.Contains(h.includes, part) {
+			if slices.Contains(included, part) {
 				continue
 			}
 			for _, m := range regexp.MustCompile(`(?m)^local function (\w+)`).FindAllStringSubmatch(code(path), -1) {
-				if regexp.MustCompile(`[^.\w]`+m[1]+`\(`).MatchString(own) && !strings.Contains(own, "local function "+m[1]) {
+				if regexp.MustCompile(`[^.\w]`+m[1]+`\(`).MatchString(whole) && !strings.Contains(own, "local function "+m[1]) {
 					t.Errorf("%s.lua calls %s and does not include %s", name, m[1], part)
 				}
 			}

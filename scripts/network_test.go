@@ -107,8 +107,11 @@ func TestALostAnswer(t *testing.T) {
 			Complete: []scripts.Lease{{ID: "x", Token: "y"}},
 			Reserve:  &scripts.ReserveArgs{Token: "w1:1", Lease: time.Minute, Names: []string{"test"}, Offers: []scripts.Offer{{"high", 1}}},
 		}
-		if r := set.Turn(b.ctx(), turn); r.CompleteErr != nil || r.ReserveErr != nil {
-			b.t.Fatalf("%+v", r) // loads the scripts
+		failing := []scripts.Verdict{{Lease: scripts.Lease{ID: "x", Token: "y"}, Reason: job.ReasonAttempts}}
+		for _, turn.Fail = range [][]scripts.Verdict{nil, failing} {
+			if r := set.Turn(b.ctx(), turn); r.CompleteErr != nil || r.FailErr != nil || r.ReserveErr != nil {
+				b.t.Fatalf("%+v", r) // loads the scripts
+			}
 		}
 
 		p.cut.Store(true)
@@ -123,11 +126,19 @@ func TestALostAnswer(t *testing.T) {
 
 		token := "w1:77"
 		turn.Reserve.Token, turn.Reserve.Limit = token, 1
-		r := set.Turn(b.ctx(), turn)
+		r := set.Turn(b.ctx(), turn) // three scripts one after the other
+		for _, err := range []error{r.CompleteErr, r.FailErr, r.ReserveErr} {
+			if !errors.Is(err, job.ErrOutcomeUnknown) {
+				b.t.Errorf("turn: %+v", r)
+			}
+		}
+		b.same("sent", int64(4), p.scripts.Load())
+		turn.Fail, turn.Reserve.Token, turn.Reserve.Limit = nil, "w1:78", 0
+		r = set.Turn(b.ctx(), turn) // one script
 		if !errors.Is(r.CompleteErr, job.ErrOutcomeUnknown) || !errors.Is(r.ReserveErr, job.ErrOutcomeUnknown) {
 			b.t.Errorf("turn: %+v", r)
 		}
-		b.same("sent", int64(3), p.scripts.Load())
+		b.same("sent", int64(5), p.scripts.Load())
 
 		p.cut.Store(false)
 		created, err := set.Enqueue(b.ctx(), []scripts.NewJob{n})

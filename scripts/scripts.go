@@ -24,6 +24,9 @@ var sources embed.FS
 
 var (
 	includeLine = regexp.MustCompile(`(?m)^-- include:(.*)\n`)
+	atNeedLine  = regexp.MustCompile(`(?m)^-- at need:(.*)\n`)
+	wholeLine   = regexp.MustCompile(`(?m)^-- whole:`)
+	libFunction = regexp.MustCompile(`(?m)^local function (\w+)`)
 	keyWord     = regexp.MustCompile(`\bK\.(\w+)`)
 	commentLine = regexp.MustCompile(`(?m)^\s*--.*\n`)
 )
@@ -103,17 +106,45 @@ func render(k keys) map[string]script {
 }
 
 // assemble returns a script's text behind the parts it includes, in their order;
-// whole is the first of every script. Comments stay in the source files.
+// whole is the first of every script that does not see to it itself. Making the functions of all parts takes longer
+// than the usual call does without them, so the hot scripts have the others made at
+// need: rare() returns them by name. Comments stay in the source files.
 func assemble(name string) string {
 	text := source(name + ".lua")
-	parts := []string{source("lib/whole.lua")}
-	if m := includeLine.FindStringSubmatch(text); m != nil {
-		for _, part := range strings.Fields(m[1]) {
-			parts = append(parts, source("lib/"+part+".lua"))
+	var parts []string
+	if !wholeLine.MatchString(text) {
+		parts = append(parts, source("lib/whole.lua"))
+	}
+	later := partsOf(atNeedLine, text)
+	if later != nil {
+		parts = append(parts, "local rare, made")
+	}
+	for _, part := range partsOf(includeLine, text) {
+		parts = append(parts, source("lib/"+part+".lua"))
+	}
+	if later != nil {
+		parts = append(parts, "function rare()", "if made then return made end")
+		var names []string
+		for _, part := range later {
+			lib := source("lib/" + part + ".lua")
+			parts = append(parts, lib)
+			for _, m := range libFunction.FindAllStringSubmatch(lib, -1) {
+				names = append(names, m[1]+" = "+m[1])
+			}
 		}
+		parts = append(parts, "made = { "+strings.Join(names, ", ")+" }", "return made", "end")
 	}
 	parts = append(parts, text)
 	return commentLine.ReplaceAllString(strings.Join(parts, "\n"), "")
+}
+
+// partsOf lists the parts that a line of a script's header names.
+func partsOf(line *regexp.Regexp, text string) []string {
+	m := line.FindStringSubmatch(text)
+	if m == nil {
+		return nil
+	}
+	return strings.Fields(m[1])
 }
 
 func source(path string) string {

@@ -2,6 +2,7 @@ package scripts
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/redis/go-redis/v9"
 
@@ -27,8 +28,28 @@ type TurnResult struct {
 	ReserveErr  error
 }
 
-// Turn sends the parts of t together.
+// Turn sends the parts of t together: in one script, or if something has failed in
+// one after the other.
 func (s *Set) Turn(ctx context.Context, t Turn) TurnResult {
+	var r TurnResult
+	if len(t.Complete) > 0 && len(t.Fail) == 0 && t.Reserve != nil {
+		settled := byToken(t.Complete)
+		args := append(append(make([]any, 0, 32+len(settled)), len(settled)), settled...)
+		reply, err := s.run(ctx, "turn", append(args, t.Reserve.args()...))
+		if err != nil {
+			r.CompleteErr, r.ReserveErr = err, err
+			return r
+		}
+		both := toList(reply)
+		r.Stale = staleIDs(item(both, 0))
+		if text, failed := item(both, 1).(string); failed {
+			r.ReserveErr = fmt.Errorf("reserve: %w", answer(text))
+			return r
+		}
+		r.Reserved = t.Reserve.decode(item(both, 1))
+		return r
+	}
+
 	var parts []part
 	add := func(name string, args []any) int {
 		parts = append(parts, part{script: s.scripts[name], args: args})
@@ -45,8 +66,6 @@ func (s *Set) Turn(ctx context.Context, t Turn) TurnResult {
 		reserve = add("reserve", t.Reserve.args())
 	}
 	s.together(ctx, parts)
-
-	var r TurnResult
 	if complete >= 0 {
 		r.CompleteErr = parts[complete].err
 		r.Stale = staleIDs(parts[complete].reply)
@@ -63,6 +82,14 @@ func (s *Set) Turn(ctx context.Context, t Turn) TurnResult {
 	}
 	return r
 }
+
+// answer is an error that Redis gave to a part of a script.
+type answer string
+
+func (a answer) Error() string { return string(a) }
+
+// RedisError makes it one of the driver's redis.Error.
+func (a answer) RedisError() {}
 
 // part is one script of several that are sent together.
 type part struct {

@@ -21,9 +21,10 @@ local function refuses(queue)
   local why = batch.queues[queue]
   if why ~= nil then return why or nil end
   batch.queues[queue] = false
-  if type(redis.pcall('LLEN', K.queue .. queue)) ~= 'number' then
+  local length = redis.pcall('LLEN', K.queue .. queue)
+  if type(length) ~= 'number' then
     batch.queues[queue] = 'spoilt'
-  elseif redis.call('HEXISTS', K.queues, queue) == 0 then
+  elseif length == 0 and redis.call('HEXISTS', K.queues, queue) == 0 then
     if redis.call('HLEN', K.queues) + #batch.new_queues / 2 >= 1000 then
       batch.queues[queue] = 'queues'
     else

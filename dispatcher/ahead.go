@@ -1,0 +1,166 @@
+package dispatcher
+
+import (
+	"context"
+	"time"
+
+	"github.com/bide-go/bide/internal/clock"
+	"github.com/bide-go/bide/job"
+	"github.com/bide-go/bide/scripts"
+)
+
+// Where handlers take microseconds the way to Redis and back is what costs, so a few
+// more jobs are leased than there are slots: as many as get a slot within a
+// millisecond, judged by the slowest handler of late, and never so many that a lane
+// is emptied into one process. Should they have to wait all the same, since a handler
+// takes longer than those before it, they go back to the front of their lanes.
+const (
+	aheadJobs     = 64 // slots and waiting jobs together
+	aheadTime     = time.Millisecond
+	aheadPatience = 5 * time.Millisecond
+	aheadPause    = 100 * time.Millisecond // between tries to give them back
+)
+
+// tempo is how long handlers take: the longest of late.
+type tempo struct {
+	longest time.Duration
+	seen    int
+}
+
+// tempoSample is how many handlers say something about the next one.
+const tempoSample = 16
+
+func (p *tempo) note(took time.Duration) {
+	p.longest = max(took, p.longest-p.longest/tempoSample, time.Microsecond)
+	p.seen = min(p.seen+1, tempoSample)
+}
+
+// within is how many handlers come to their end in d, in so many slots.
+func (p *tempo) within(d time.Duration, slots int) int {
+	if p.seen < tempoSample {
+		return 0
+	}
+	return int(d/p.longest) * slots
+}
+
+// room is how many jobs may be leased now. While a reserve is on its way it is only
+// the free slots that it leaves: two answers may arrive in either order, and the jobs
+// of a lane are to start in theirs. mu is held.
+func (d *Dispatcher) room() int {
+	if d.returning {
+		return 0 // what a lane has first is on its way back to it
+	}
+	room := max(d.free, 0)
+	if d.reserving == 0 {
+		room += max(0, d.most()-len(d.ahead))
+	}
+	return room
+}
+
+// most is how many jobs may wait for a slot. mu is held.
+func (d *Dispatcher) most() int {
+	return max(0, min(aheadJobs-d.cfg.Concurrency, d.tempo.within(aheadTime, d.cfg.Concurrency)))
+}
+
+// place has leased jobs started in the slots that are free, or wait for one. slots
+// is how many they were promised.
+func (d *Dispatcher) place(jobs []scripts.Leased, sent time.Time, slots int) {
+	d.lock(func() {
+		d.free += slots
+		for _, l := range jobs {
+			a := d.newAttempt(l, sent)
+			if l.Err == nil {
+				d.ahead = append(d.ahead, a)
+				continue
+			}
+			a.returned, a.err = true, job.Permanent(l.Err)
+			d.settle(a)
+		}
+		d.fill()
+	})
+}
+
+// fill starts waiting jobs in free slots. mu is held.
+func (d *Dispatcher) fill() {
+	for d.free > 0 {
+		a := d.nextAhead()
+		if a == nil {
+			return
+		}
+		d.free--
+		go d.run(a)
+	}
+	if len(d.ahead) > 0 && d.patience == nil {
+		d.patience = clock.AfterFunc(aheadPatience, d.giveAheadBack)
+	}
+}
+
+// nextAhead starts the next job that waits for a slot. mu is held.
+func (d *Dispatcher) nextAhead() *attempt {
+	for len(d.ahead) > 0 {
+		a := d.ahead[0]
+		d.ahead = d.ahead[1:]
+		if !a.leaseLost() {
+			d.start(a)
+			return a
+		}
+		delete(d.held, a.lease)
+	}
+	return nil
+}
+
+// giveAheadBack gives back the jobs that have waited too long for a slot, or all
+// when nothing is to be started any more, together with those that a reserve in
+// flight brings: a later job of a lane must not start before them.
+func (d *Dispatcher) giveAheadBack() {
+	var list []*attempt
+	d.lock(func() {
+		d.patience = nil
+		if len(d.ahead) == 0 || d.stopped {
+			d.returning = false
+			return
+		}
+		left := aheadPatience - clock.Since(d.ahead[0].since)
+		if left > 0 && d.intake && !d.returning {
+			d.patience = clock.AfterFunc(left, d.giveAheadBack)
+			return
+		}
+		d.returning = true
+		if d.reserving > 0 {
+			d.patience = clock.AfterFunc(aheadTime, d.giveAheadBack)
+			return
+		}
+		list, d.ahead = d.ahead, nil
+		d.tempo.note(aheadPatience)
+	})
+	if len(list) == 0 {
+		return
+	}
+	err := d.releaseAll(list)
+	d.lock(func() {
+		d.returning = false
+		switch {
+		case err == nil:
+			for _, a := range list {
+				delete(d.held, a.lease)
+				a.cancel(nil)
+			}
+		case unsent(err): // they are as good here as anywhere
+			d.ahead = append(list, d.ahead...)
+			d.fill()
+		}
+	})
+}
+
+// releaseAll tells Redis that jobs are given back, until the answer is known: they
+// must not be started here when they may be another's.
+func (d *Dispatcher) releaseAll(list []*attempt) error {
+	for {
+		ctx, cancel := context.WithTimeout(d.work, d.callTimeout())
+		_, err := d.set.Release(ctx, leasesOf(list))
+		cancel()
+		if err == nil || unsent(err) || !clock.Sleep(d.work, aheadPause) {
+			return err
+		}
+	}
+}
