@@ -23,6 +23,7 @@ import (
 // sent; one that wraps job.ErrOutcomeUnknown that the answer was lost.
 type Client struct {
 	set     *scripts.Set
+	gather  gather
 	trigger job.Trigger
 	err     error
 }
@@ -49,7 +50,7 @@ func NewClient(rdb redis.UniversalClient, opts ...ClientOption) *Client {
 		opt(&cfg)
 	}
 	set, err := scripts.New(rdb, cfg.namespace)
-	return &Client{set: set, trigger: cfg.trigger, err: err}
+	return &Client{set: set, gather: gather{set: set}, trigger: cfg.trigger, err: err}
 }
 
 // Request describes one job of ExecuteMany.
@@ -107,11 +108,14 @@ func (c *Client) one(ctx context.Context, r Request) (string, error) {
 
 // Enqueue is Execute, ExecuteLater and ExecuteAt with a full answer.
 func (c *Client) Enqueue(ctx context.Context, r Request) (Result, error) {
-	results, err := c.ExecuteMany(ctx, []Request{r})
-	if err != nil {
-		return Result{ID: idOf(err)}, err
+	if c.err != nil {
+		return Result{}, c.err
 	}
-	return results[0], results[0].Err
+	n, err := c.build(r)
+	if err != nil {
+		return Result{ID: n.ID, Err: err}, err
+	}
+	return c.gather.send(ctx, n)
 }
 
 // idOf is the id that a caller repeats a call with after an unknown outcome.
@@ -185,20 +189,18 @@ func (b *batch) add(n scripts.NewJob, i int) {
 func (c *Client) send(ctx context.Context, b batch, results []Result) error {
 	created, err := c.set.Enqueue(ctx, b.jobs)
 	if err != nil {
-		var unknown *job.OutcomeUnknownError
-		if errors.As(err, &unknown) {
-			for i := range b.jobs {
-				unknown.IDs = append(unknown.IDs, b.jobs[i].ID)
-			}
+		ids := make([]string, len(b.jobs))
+		for i := range b.jobs {
+			ids[i] = b.jobs[i].ID
 		}
+		err = about(err, ids...)
 		for i, at := range b.index {
-			results[at] = Result{ID: b.jobs[i].ID, Err: err}
+			results[at] = Result{ID: ids[i], Err: err}
 		}
 		return err
 	}
 	for i, at := range b.index {
-		r := created[i]
-		results[at] = Result{ID: r.ID, State: r.State, Due: r.Due, Deduplicated: r.Deduplicated, Err: r.Err}
+		results[at] = resultOf(created[i])
 	}
 	return nil
 }
