@@ -98,7 +98,8 @@ func TestWeightedShares(t *testing.T) {
 						}
 					}
 					t.Logf("%s: %d of %d", queue, got, counted)
-					if few := counted * 3 / 100; got < want-few || got > want+few {
+					// The count ends within what one call leased, queue by queue.
+					if few := counted*3/100 + 16; got < want-few || got > want+few {
 						t.Errorf("%s got %d of the first %d starts, want about %d", queue, got, counted, want)
 					}
 				}
