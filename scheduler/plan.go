@@ -194,7 +194,7 @@ func (p *plan) job(tick, superseded time.Time) scripts.NewJob {
 		queue = job.DefaultQueue
 	}
 	return scripts.NewJob{
-		ID:    p.def.Name + "@" + tick.UTC().Format(time.RFC3339),
+		ID:    tickID(p.def.Name, tick),
 		Queue: queue, Name: p.def.Job, Args: p.def.Args, Trigger: job.TriggerSchedule, At: tick,
 		MaxAttempts: p.def.MaxAttempts, Timeout: p.def.Timeout, MinBackoff: p.def.MinBackoff, MaxBackoff: p.def.MaxBackoff,
 		Schedule: p.def.Name, Incarnation: p.incarnation, Tick: tick, Superseded: superseded,
