@@ -63,7 +63,7 @@ func TestJitterIsSpread(t *testing.T) {
 func TestJitterOfPlannedTicks(t *testing.T) {
 	t.Parallel()
 	d := every("s", "@every 10s")
-	d.Jitter, d.ConcurrencyPolicy = 9*time.Second, Forbid
+	d.Jitter = 9 * time.Second
 	s := newStage(t, d, 0)
 	share := planOf(t, d).jitter(sec(10))
 	if j := s.get(ticks("s", sec(10))[0]); !j.Tick.Equal(sec(10)) || !j.Due.Equal(sec(10).Add(share)) {
