@@ -112,6 +112,23 @@ func TestCatchUpAfterThreeDays(t *testing.T) {
 	}
 }
 
+// Restarts every four seconds leave the grid of a schedule of every ten as it is.
+func TestRestartsKeepTheGrid(t *testing.T) {
+	t.Parallel()
+	d := every("s", "@every 10s")
+	d.ConcurrencyPolicy = Forbid
+	s := newStage(t, d, 0)
+	for i := 1; i <= 16; i++ {
+		s.play(sec(4 * i))
+		s.sched = s.scheduler("again")
+		s.sched.apply(d)
+	}
+	wantIDs(t, "begun", ticks("s", seconds(10, 20, 30, 40, 50, 60)...), s.begun)
+	if s.count("missed")+s.count("skipped") != 0 {
+		t.Errorf("missed %d, skipped %d", s.count("missed"), s.count("skipped"))
+	}
+}
+
 // What is missed by more than the deadline does not run.
 func TestDeadlineOfMissedTicks(t *testing.T) {
 	t.Parallel()
