@@ -100,6 +100,28 @@ func IsPermanent(err error) bool {
 	return errors.As(err, &p)
 }
 
+type pauseError struct{ err error }
+
+func (e *pauseError) Error() string { return e.err.Error() }
+func (e *pauseError) Unwrap() error { return e.err }
+
+// PauseSchedule wraps a handler's error to say that neither a retry nor a later
+// tick can help: the job is dead at once with reason "permanent", and the schedule
+// it is a run of is paused, with the error's text as the reason, until somebody
+// resumes it. For any other job it is Permanent. PauseSchedule(nil) is nil.
+func PauseSchedule(err error) error {
+	if err == nil {
+		return nil
+	}
+	return Permanent(&pauseError{err})
+}
+
+// PausesSchedule reports whether err was made by PauseSchedule.
+func PausesSchedule(err error) bool {
+	var p *pauseError
+	return errors.As(err, &p)
+}
+
 type retryAfterError struct {
 	err   error
 	after time.Duration

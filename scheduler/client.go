@@ -193,7 +193,7 @@ func (c *Client) send(ctx context.Context, b batch, results []Result) error {
 		for i := range b.jobs {
 			ids[i] = b.jobs[i].ID
 		}
-		err = about(err, ids...)
+		err = aboutJobs(err, ids...)
 		for i, at := range b.index {
 			results[at] = Result{ID: ids[i], Err: err}
 		}

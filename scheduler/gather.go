@@ -184,7 +184,7 @@ func (g *gather) call(ctx context.Context, list []*parcel) {
 	created, err := g.set.Enqueue(ctx, jobs)
 	for i, p := range list {
 		if err != nil {
-			p.err = about(err, p.job.ID)
+			p.err = aboutJobs(err, p.job.ID)
 			p.result = Result{ID: p.job.ID, Err: p.err}
 			continue
 		}
@@ -193,9 +193,9 @@ func (g *gather) call(ctx context.Context, list []*parcel) {
 	}
 }
 
-// about is the error of a call as one about some of its jobs: whoever repeats a call
+// aboutJobs is the error of a call as one about some of its jobs: whoever repeats a call
 // of unknown outcome needs their ids.
-func about(err error, ids ...string) error {
+func aboutJobs(err error, ids ...string) error {
 	var unknown *job.OutcomeUnknownError
 	if errors.As(err, &unknown) {
 		return fmt.Errorf("enqueue: %w", &job.OutcomeUnknownError{IDs: ids, Err: unknown.Err})

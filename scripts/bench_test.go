@@ -2,6 +2,7 @@ package scripts_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -154,10 +155,16 @@ func (b *bench) fail(l scripts.Leased, reason job.Reason, pause time.Duration) j
 	return states[0]
 }
 
-// apply makes one change of the set of schedules.
+// apply makes one change of the set of schedules. Those without rules let their
+// runs overlap.
 func (b *bench) apply(changes ...scripts.Change) scripts.ApplyResult {
 	b.t.Helper()
-	p, err := b.Poll(b.ctx(), "")
+	for i := range changes {
+		if changes[i].Rules == (scripts.Rules{}) {
+			changes[i].Rules.Policy = "Allow"
+		}
+	}
+	p, err := b.Poll(b.ctx(), "", true)
 	b.must(err)
 	r, err := b.Apply(b.ctx(), p.Revision, "test", changes)
 	b.must(err)
@@ -170,7 +177,7 @@ func (b *bench) apply(changes ...scripts.Change) scripts.ApplyResult {
 // schedule reads one applied schedule.
 func (b *bench) schedule(name string) scripts.Applied {
 	b.t.Helper()
-	p, err := b.Poll(b.ctx(), "")
+	p, err := b.Poll(b.ctx(), "", false)
 	b.must(err)
 	for _, s := range p.Schedules {
 		if s.Name == name {
@@ -193,13 +200,13 @@ func (b *bench) tick(s scripts.Applied, at time.Time) scripts.NewJob {
 func (b *bench) plan(name string, ticks ...scripts.NewJob) {
 	b.t.Helper()
 	s := b.schedule(name)
-	e := scripts.Expansion{Schedule: name, Number: s.Number, Cursor: s.Cursor, Next: s.Cursor, Ticks: ticks}
+	e := scripts.Expansion{Schedule: name, Number: s.Number, Cursor: s.Cursor, Next: s.Cursor, Span: s.Span, Ticks: ticks}
 	for _, n := range ticks {
 		e.Next = max(e.Next, n.Tick.UnixMilli())
 	}
-	ok, _, _, _, err := b.Expand(b.ctx(), e)
+	done, err := b.Expand(b.ctx(), e)
 	b.must(err)
-	if !ok {
+	if !done.OK {
 		b.t.Fatalf("expand %s was refused", name)
 	}
 }
@@ -220,3 +227,12 @@ func onReal(t *testing.T, test func(b *bench), args ...string) {
 	t.Parallel()
 	test(newBench(t, redistest.NewReal(t, args...)))
 }
+
+func zOf(score float64, member string) redis.Z { return redis.Z{Score: score, Member: member} }
+
+func sortedList(list []string) []string {
+	slices.Sort(list)
+	return list
+}
+
+func replaceOnce(s, old, with string) string { return strings.Replace(s, old, with, 1) }

@@ -1,9 +1,9 @@
 -- recover: find the jobs that a reserve leased whose answer never came. Should Redis
 -- come to it only now, it leases nothing any more: nobody would ask again.
--- include: clock
+-- include: clock previous
 -- KEYS  1 routing
 -- ARGV  1 token
--- Reply per job: id, body, '' or '<attempts> <lost> <due>'
+-- Reply per job: id, body, '' or '<attempts> <lost> <due>[ <previous run>]'
 redis.call('HLEN', K.counts)
 local worker, number = string.match(ARGV[1], '^(.*):(%d+)$')
 if worker then
@@ -28,6 +28,8 @@ for i = 1, #leases, 2 do
       info = (run[1] or '0') .. ' ' .. (run[2] or '0') .. ' ' .. (run[3] or '')
     end
     local body = redis.pcall('GET', K.job .. id)
+    local before = type(body) == 'string' and previous(body)
+    if before then info = (info == '' and '0 0 ' or info) .. ' ' .. before end
     reply[#reply + 1] = id
     reply[#reply + 1] = type(body) == 'string' and body or ''
     reply[#reply + 1] = info

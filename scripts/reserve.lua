@@ -7,10 +7,10 @@
 -- be what kills its workers. A process runs one of them at a time, so that those
 -- that only stood beside it do not share its end; the others wait a second.
 -- include: clock event wake reserve
--- at need: head run reject finish unlane
+-- at need: head previous run reject pull note finish unlane
 -- KEYS  1 routing
 -- ARGV  1 token   2 lease ms   3 limit   4 queue whose wake-up call was taken, or ''   5 the call
 --       6 lost leases that make a job a suspect, 0 for none   7 '1' if the process runs one
 --       8 number of queues n   9… n times: queue, quota; then the names handled
--- Reply {now in microseconds, 'idle' | 'left' work in a lane | 'again' at once, per job: id, body, '' or '<attempts> <lost> <due>'}
+-- Reply {now in microseconds, 'idle' | 'left' work in a lane | 'again' at once, per job: id, body, '' or '<attempts> <lost> <due>[ <previous run>]'}
 return reserve(0)

@@ -2,7 +2,7 @@
 -- of its time on the way. Each is what it is alone, and when the reserve fails the
 -- other has been carried out all the same.
 -- include: clock event wake complete reserve
--- at need: head run reject finish unlane
+-- at need: head previous run reject pull note finish unlane
 -- KEYS  1 routing
 -- ARGV  1 how many arguments complete has; then they; then those of reserve
 -- Reply {the reply of complete, the reply of reserve or the text of its error}

@@ -47,7 +47,7 @@ local function reserve(before)
     if not id then return 'foreign' end
     if ghosts and redis.call('HEXISTS', K.ghosts, member) == 1 then return 'ghost' end
     if not body then return match(member, '^%x+:') and 'end' or 'foreign' end
-    local kind, arrival, expiry, name = match(body, '^([PX])\t(%x+)\t%d+\t%d*\t(%d*)\t[^\t]*\t([^\t]*)\t')
+    local kind, arrival, expiry, name = match(body, '^([PX])\t(%x+)\t%d+\t%d*\t(%d*)\t[^\t\n]*\t([^\t\n]*)\t')
     if not kind then return 'end' end
     if find(member, arrival, 1, true) ~= 1 then return 'leftover' end
     if expiry ~= '' and now >= tonumber(expiry) and redis.call('ZSCORE', K.expiry, id) then return 'end' end
@@ -270,6 +270,10 @@ local function reserve(before)
         info = (run[1] or '0') .. ' ' .. (run[2] or '0') .. ' ' .. (run[3] or '')
         if kind == 'P' then kind = 'R' end
       end
+    end
+    if kind == 'X' then
+      local earlier = rare().previous(bodies[i])
+      if earlier then info = (info == '' and '0 0 ' or info) .. ' ' .. earlier end
     end
     if aside then
       redis.call('ZADD', K.delayed, now + 1000, members[i])
