@@ -53,6 +53,7 @@ func (p *program) commands() *cli.Command {
 			p.devCommand(), p.serveCommand(),
 			p.laterCommand(), p.jobsCommand(), p.deadCommand(), p.queuesCommand(), p.workersCommand(),
 			p.statsCommand(), p.auditCommand(), p.doctorCommand(),
+			p.previewCommand(), p.explainCommand(),
 			p.checkCommand(), p.versionCommand(),
 		},
 	}

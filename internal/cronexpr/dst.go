@@ -21,7 +21,7 @@ type ClockChange struct {
 
 // String is the whole in one line.
 func (c ClockChange) String() string {
-	return fmt.Sprintf("the clocks go from %s to %s on %s in %s: %s", c.From, c.To, c.Date, c.At.Location(), c.Effect)
+	return fmt.Sprintf("the clocks go from %s to %s on %s in %s; %s", c.From, c.To, c.Date, c.At.Location(), c.Effect)
 }
 
 // ClockChanges lists the changes of the clocks of loc (nil means UTC) in (from, to],
