@@ -53,7 +53,7 @@ func (p *program) commands() *cli.Command {
 			p.devCommand(), p.serveCommand(),
 			p.laterCommand(), p.jobsCommand(), p.deadCommand(), p.queuesCommand(), p.workersCommand(),
 			p.statsCommand(), p.auditCommand(), p.doctorCommand(),
-			p.previewCommand(), p.explainCommand(),
+			p.schedulesCommand(), p.diffCommand(), p.applyCommand(), p.previewCommand(), p.explainCommand(),
 			p.checkCommand(), p.versionCommand(),
 		},
 	}

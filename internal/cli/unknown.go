@@ -13,7 +13,7 @@ import (
 // laterCommands are the commands that a later version has. They are refused by
 // name, so that nobody takes them for a spelling mistake.
 var laterCommands = []string{
-	"diff", "apply", "schedules", "schema", "init",
+	"schema", "init",
 	"health", "top", "events", "notify", "generate", "completion", "import",
 	"jobs wait", "jobs logs",
 }

@@ -55,7 +55,9 @@ func previewVector(t *testing.T, id string, args, want []string) {
 		}
 		return
 	}
-	var reply struct{ Items []struct{ Tick, Local string } }
+	var reply struct {
+		Items []struct{ Tick, Local string }
+	}
 	if err := json.Unmarshal(out.Bytes(), &reply); err != nil || code != 0 {
 		t.Fatalf("%s: %q: exit code %d, %v %s", id, args, code, err, words.String())
 	}
