@@ -177,7 +177,8 @@ func (s *service) firstError() error {
 	}
 }
 
-// checkLayout refuses a namespace of a newer version. While Redis is away it lets
+// checkLayout refuses a namespace of a newer version, and a Redis that does not do
+// for an operator who is strict about it. While Redis is away it lets
 // the service start: the roles wait for Redis by themselves, and the check is made
 // as soon as it answers.
 func (s *service) checkLayout(ctx context.Context) error {
@@ -188,7 +189,10 @@ func (s *service) checkLayout(ctx context.Context) error {
 	hello := func() error {
 		call, cancel := context.WithTimeout(ctx, 2*time.Second)
 		defer cancel()
-		return set.Hello(call)
+		if err := set.Hello(call); err != nil {
+			return err
+		}
+		return s.checkEviction(call)
 	}
 	err = hello()
 	if err == nil {

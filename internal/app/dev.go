@@ -36,7 +36,7 @@ func Dev(ctx context.Context, opts Options) error {
 	defer rdb.Close()
 
 	show := &screen{out: opts.Dev}
-	opts.Redis, opts.Roles = rdb, Roles
+	opts.Redis, opts.Roles, opts.embedded = rdb, Roles, true
 	opts.observe, opts.loaded = show.outcome, show.load
 	opts.started = func(s *service, l net.Listener) { show.banner(s, mini.Addr(), l) }
 	return Run(ctx, opts)

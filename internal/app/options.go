@@ -18,8 +18,11 @@ type Options struct {
 	// Redis is closed by the caller.
 	Redis     redis.UniversalClient
 	Namespace string
-	Log       zerolog.Logger
-	Version   string
+	// StrictRedis refuses to serve unless Redis' eviction policy is noeviction;
+	// without it there is a warning.
+	StrictRedis bool
+	Log         zerolog.Logger
+	Version     string
 
 	// Roles: any of scheduler, promoter, worker, api.
 	Roles []string
@@ -59,6 +62,8 @@ type Options struct {
 	// Dev is where Dev tells people what happens.
 	Dev io.Writer
 
+	// embedded says that Redis is part of this process.
+	embedded bool
 	// observe, started and loaded are how Dev watches.
 	observe func(dispatcher.Outcome)
 	started func(*service, net.Listener)

@@ -117,7 +117,9 @@ func TestScheduleTables(t *testing.T) {
 	}
 	for _, width := range []int{0, 80, 100, 140} {
 		for name, show := range map[string]func(*program) error{
-			"list":    func(p *program) error { return p.showSchedules([]scheduler.Status{s}, times{form: "relative", now: now}) },
+			"list": func(p *program) error {
+				return p.showSchedules([]scheduler.Status{s}, times{form: "relative", now: now})
+			},
 			"history": func(p *program) error { return p.showRuns([]scheduler.Run{run}, times{form: "relative", now: now}) },
 			"preview": func(p *program) error {
 				return p.writePreview(statuses([]scheduler.Status{s}), window{now: now, count: 20})

@@ -33,6 +33,7 @@ func serviceFlags() []cli.Flag {
 		&cli.StringFlag{Name: "listen", Usage: "`ADDRESS` of the HTTP endpoints; port 0 takes a free one (default " + defaultListen + " with role api, else none)"},
 		&cli.StringFlag{Name: "dead-retention", Usage: "keep dead jobs for `DURATION` (default 90d)"},
 		&cli.StringFlag{Name: "dead-max", Usage: "keep at most `N` dead jobs (default 100000)"},
+		&cli.BoolFlag{Name: "strict-redis", Usage: "refuse to start unless Redis' maxmemory-policy is noeviction (default: warn)"},
 	}
 }
 
@@ -50,6 +51,8 @@ func (p *program) serviceOptions(v *values) app.Options {
 
 		DeadRetention: v.span("dead-retention", 90*24*time.Hour, time.Second),
 		DeadMax:       v.number("dead-max", 100_000, 1_000_000_000),
+
+		StrictRedis: v.yes("strict-redis"),
 	}
 	o.Queues, o.Weights = v.queues()
 	p.refuseLater(v)

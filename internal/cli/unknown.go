@@ -27,7 +27,6 @@ var laterFlags = map[string][]string{
 	"allow-exec":       {"check", "serve", "dev"},
 	"http-allow-cidr":  {"serve", "dev"},
 	"http-deny-cidr":   {"serve", "dev"},
-	"strict-redis":     {"serve", "dev"},
 	"auth-file":        {"serve", "dev"},
 	"insecure-no-auth": {"serve", "dev"},
 	"ui-role":          {"serve", "dev"},
