@@ -1,0 +1,140 @@
+package cronexpr
+
+import (
+	"math"
+	"time"
+)
+
+const (
+	// intervalFrom is the wall time from which intervals are looked at: 1 January
+	// 2024, which begins a cycle of leap years. A fixed one, so that everybody
+	// comes to the same answer at any time.
+	intervalFrom = int64(19723) * secondsPerDay
+	// intervalYears is after how many years dates fall on the same week days again.
+	intervalYears = 28
+	// Of a set, that many expressions are compared with each other, and of each
+	// pair that many ticks of the one that fires less often.
+	comparedExpressions = 8
+	comparedTicks       = 200
+)
+
+// Shortest returns the shortest time between two instants of the set by the
+// calendar, changes of the clocks aside; zero if it has less than two. It is exact
+// for one expression. Of several, it looks at the instants of some hundred days
+// and at the first expressions.
+func (s *Set) Shortest() time.Duration {
+	best := int64(math.MaxInt64)
+	for _, e := range s.expressions {
+		best = min(best, e.shortest())
+	}
+	if best == math.MaxInt64 {
+		return 0
+	}
+	few := s.expressions[:min(len(s.expressions), comparedExpressions)]
+	for i, a := range few {
+		for _, b := range few[:i] {
+			best = closest(a, b, best)
+		}
+	}
+	return time.Duration(best) * time.Second
+}
+
+// shortest is in seconds; huge if the expression fires once.
+func (e *Expression) shortest() int64 {
+	if e.every > 0 {
+		return int64(e.every / time.Second)
+	}
+	// From the fine to the coarse: two values next to each other in one field, the
+	// finer fields going from their last value to their first.
+	c := &e.calendar
+	best, width := int64(math.MaxInt64), int64(0)
+	for _, f := range []struct {
+		set  bitset
+		unit int64
+	}{{c.second, 1}, {c.minute, 60}, {c.hour, 3600}} {
+		lo, hi, gap := f.set.bounds()
+		if gap > 0 {
+			best = min(best, gap*f.unit-width)
+		}
+		width += (hi - lo) * f.unit
+	}
+	if best <= secondsPerDay-width {
+		return best // the days cannot be closer
+	}
+	if days := c.closestDays(); days > 0 {
+		best = min(best, days*secondsPerDay-width)
+	}
+	return best
+}
+
+// bounds returns the smallest and the largest member and the shortest distance
+// between two of them; zero if there is one only.
+func (b bitset) bounds() (lo, hi, gap int64) {
+	values := b.list()
+	for i, v := range values[1:] {
+		if d := int64(v - values[i]); gap == 0 || d < gap {
+			gap = d
+		}
+	}
+	return int64(values[0]), int64(values[len(values)-1]), gap
+}
+
+// closestDays is the shortest distance between two matching days; zero if there is
+// one only.
+func (c *calendar) closestDays() int64 {
+	days := *c
+	days.second, days.minute, days.hour = 1, 1, 1
+	best := int64(0)
+	last, ok := days.next(intervalFrom)
+	for ok && best != 1 {
+		var at int64
+		if at, ok = days.next(last + 1); !ok {
+			break
+		}
+		if d := (at - last) / secondsPerDay; best == 0 || d < best {
+			best = d
+		}
+		if last = at; at > intervalFrom+intervalYears*366*secondsPerDay {
+			break
+		}
+	}
+	return best
+}
+
+// closest is the shortest time between an instant of a and another one of b, if it
+// is below best, which is at most the shortest of each.
+func closest(a, b *Expression, best int64) int64 {
+	if a.after(intervalFrom, comparedExpressions) < b.after(intervalFrom, comparedExpressions) {
+		a, b = b, a // a fires less often
+	}
+	at := intervalFrom
+	for range comparedTicks {
+		at = a.after(at, 1)
+		if best <= 1 || at == math.MaxInt64 {
+			break
+		}
+		for near := b.after(at-best, 1); near < at+best; near = b.after(near, 1) {
+			if near != at {
+				best = max(near-at, at-near)
+			}
+		}
+	}
+	return best
+}
+
+// after is the n-th wall time after the given one at which the expression fires.
+func (e *Expression) after(wall int64, n int) int64 {
+	for range n {
+		if e.every > 0 {
+			d := int64(e.every / time.Second)
+			wall = (floorDiv(wall, d) + 1) * d
+			continue
+		}
+		next, ok := e.calendar.next(wall + 1)
+		if !ok {
+			return math.MaxInt64
+		}
+		wall = next
+	}
+	return wall
+}
