@@ -116,7 +116,7 @@ func (n *NewJob) tail() string {
 	instant(n.Tick)
 	text(string(n.Trigger))
 	number(int64(n.MaxAttempts), job.DefaultMaxAttempts)
-	number(ceilMilli(n.Timeout), job.DefaultTimeout.Milliseconds())
+	number(ceilMilli(n.Timeout), job.DefaultTimeoutOf(n.Name).Milliseconds())
 	number(ceilMilli(n.MinBackoff), job.DefaultMinBackoff.Milliseconds())
 	if ms := ceilMilli(n.MaxBackoff); ms != 0 && ms != job.DefaultMaxBackoff.Milliseconds() {
 		b.WriteString(strconv.FormatInt(ms, 10))
@@ -177,7 +177,7 @@ func decodeBody(id, body string, j *job.Job) error {
 	j.Trigger = job.Trigger(fields[13])
 	j.FromDefinition = j.Schedule != "" && j.Trigger == job.TriggerSchedule
 	j.MaxAttempts = int(number(14, job.DefaultMaxAttempts))
-	j.Timeout = span(15, job.DefaultTimeout)
+	j.Timeout = span(15, job.DefaultTimeoutOf(j.Name))
 	j.MinBackoff = span(16, job.DefaultMinBackoff)
 	j.MaxBackoff = span(17, job.DefaultMaxBackoff)
 	if bad != nil {

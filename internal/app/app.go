@@ -127,7 +127,10 @@ func (s *service) build() error {
 	}
 	if o.has("worker") {
 		reg := worker.NewRegistry()
-		bundled.Register(reg, bundled.Options{Redis: o.Redis, Log: component(o, "handler")})
+		bundled.Register(reg, bundled.Options{
+			Redis: o.Redis, Log: component(o, "handler"), Version: o.Version,
+			AllowExec: o.AllowExec, HTTPAllow: o.HTTPAllow, HTTPDeny: o.HTTPDeny, HTTPProxy: o.HTTPProxy,
+		})
 		s.dispatcher = dispatcher.New(o.Redis, reg, dispatcher.Config{
 			Namespace: o.Namespace, Queues: o.Queues, Weights: o.Weights, Concurrency: o.Concurrency,
 			Lease: o.Lease, Grace: o.Grace, MaxLost: o.MaxLost, Log: component(o, "dispatcher"),

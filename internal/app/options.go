@@ -3,6 +3,8 @@ package app
 import (
 	"io"
 	"net"
+	"net/netip"
+	"net/url"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -45,6 +47,13 @@ type Options struct {
 	Lease       time.Duration
 	Grace       time.Duration
 	MaxLost     int
+
+	// AllowExec lets workers run the commands of exec jobs.
+	AllowExec bool
+	// HTTPAllow and HTTPDeny are where http jobs may and may not connect to, and
+	// HTTPProxy is what they connect through; see bundled.Options.
+	HTTPAllow, HTTPDeny []netip.Prefix
+	HTTPProxy           *url.URL
 
 	DeadRetention time.Duration
 	DeadMax       int

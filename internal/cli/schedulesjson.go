@@ -128,7 +128,7 @@ type historyReply struct {
 func definitionOf(d scheduler.Definition) definitionReply {
 	r := definitionReply{
 		Schedule: d.Schedule, TimeZone: cmp.Or(d.TimeZone, "UTC"), Job: d.Job, Args: d.Args, Queue: cmp.Or(d.Queue, job.DefaultQueue),
-		TimeoutSeconds: seconds(cmp.Or(d.Timeout, job.DefaultTimeout)),
+		TimeoutSeconds: seconds(cmp.Or(d.Timeout, job.DefaultTimeoutOf(d.Job))),
 		Retry: retryReply{
 			cmp.Or(d.MaxAttempts, job.DefaultMaxAttempts), seconds(cmp.Or(d.MinBackoff, job.DefaultMinBackoff)), seconds(cmp.Or(d.MaxBackoff, job.DefaultMaxBackoff)),
 		},

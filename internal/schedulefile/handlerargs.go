@@ -1,6 +1,7 @@
 package schedulefile
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -23,7 +24,7 @@ func (e *entry) checkArgs(s scope) {
 		if problem.Path != "" {
 			in = s.child(problem.Path)
 		}
-		in.fail("E006", node, fmt.Sprintf("args of %q in %s: %s", e.def.Job, s.root, problem.Message), problem.Hint)
+		in.fail(cmp.Or(problem.Code, "E006"), node, fmt.Sprintf("args of %q in %s: %s", e.def.Job, s.root, problem.Message), problem.Hint)
 	}
 }
 

@@ -41,6 +41,8 @@ type ArgProblem struct {
 	Path    string
 	Message string
 	Hint    string
+	// Code is E006 if empty.
+	Code string
 }
 
 // Result is what a set of files says.
