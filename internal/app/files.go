@@ -185,7 +185,9 @@ func readFile(name string) ([]byte, error) {
 
 // load checks the files and prints what is wrong with them.
 func (f *files) load(sources []schedulefile.Source) schedulefile.Result {
-	r := schedulefile.Load(sources, CheckOptions())
+	check := CheckOptions()
+	check.AllowExec = f.opts.AllowExec
+	r := schedulefile.Load(sources, check)
 	if f.opts.Problems != nil {
 		schedulefile.Print(f.opts.Problems, r.Problems, f.opts.Color)
 	}

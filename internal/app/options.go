@@ -48,7 +48,7 @@ type Options struct {
 	Grace       time.Duration
 	MaxLost     int
 
-	// AllowExec lets workers run the commands of exec jobs.
+	// AllowExec lets workers run the commands of exec jobs, and schedules have some.
 	AllowExec bool
 	// HTTPAllow and HTTPDeny are where http jobs may and may not connect to, and
 	// HTTPProxy is what they connect through; see bundled.Options.

@@ -18,7 +18,7 @@ func (p *program) diffCommand() *cli.Command {
 		Name: "diff", Usage: "show what applying schedules files would change", ArgsUsage: "FILE…",
 		Description: "All files together are one set; - is standard input. With any error in them nothing is compared, and the exit\n" +
 			"code is 3. Nothing is changed.",
-		Flags:  []cli.Flag{&cli.BoolFlag{Name: "exit-code", Usage: "exit with 1 if something differs"}},
+		Flags:  []cli.Flag{&cli.BoolFlag{Name: "exit-code", Usage: "exit with 1 if something differs"}, allowExecFlag()},
 		Action: p.diff,
 	}
 }
@@ -29,6 +29,7 @@ func (p *program) applyCommand() *cli.Command {
 		Description: "All files together are one set, in place of the one applied before; - is standard input. With any error in\n" +
 			"them nothing is applied, and the exit code is 3. Asks first if schedules are removed. A running bide serve\n" +
 			"with files of its own applies them again when they change, or when Redis loses its data.",
+		Flags:  []cli.Flag{allowExecFlag()},
 		Action: p.apply,
 	}
 }
@@ -147,7 +148,7 @@ func (p *program) definitions(c *cli.Context) ([]scheduler.Definition, error) {
 	if c.NArg() == 0 {
 		return nil, usage(c.Command.HelpName+" needs a FILE", "such as "+c.Command.HelpName+" schedules.yaml, or - for standard input")
 	}
-	return p.loadFiles(c.Context, c.Args().Slice())
+	return p.loadFiles(c, c.Args().Slice(), true)
 }
 
 func (p *program) writeDifference(ctx context.Context, conn *conn, d scheduler.Difference) error {

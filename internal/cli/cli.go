@@ -54,7 +54,7 @@ func (p *program) commands() *cli.Command {
 			p.laterCommand(), p.jobsCommand(), p.deadCommand(), p.queuesCommand(), p.workersCommand(),
 			p.statsCommand(), p.auditCommand(), p.doctorCommand(),
 			p.schedulesCommand(), p.diffCommand(), p.applyCommand(), p.previewCommand(), p.explainCommand(),
-			p.checkCommand(), p.versionCommand(),
+			p.checkCommand(), p.schemaCommand(), p.initCommand(), p.versionCommand(),
 		},
 	}
 	return root

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -26,6 +25,7 @@ func (p *program) previewCommand() *cli.Command {
 			&cli.StringFlag{Name: "count", Usage: "at most `N` runs of each schedule, up to 1000 (default 10)"},
 			&cli.StringFlag{Name: "from", Usage: "runs after `TIME` (default now)"},
 			&cli.StringFlag{Name: "until", Usage: "runs up to `TIME`"},
+			allowExecFlag(),
 		},
 		Action: p.preview,
 	}
@@ -73,7 +73,7 @@ func (p *program) preview(c *cli.Context) error {
 		}
 		return p.writePreview(list, w)
 	case isFile:
-		definitions, err := p.loadFiles(c.Context, c.StringSlice("file"))
+		definitions, err := p.loadFiles(c, c.StringSlice("file"), false)
 		if err != nil {
 			return err
 		}
@@ -211,5 +211,3 @@ func (p *program) writePreview(list []previewed, w window) error {
 		Items []previewItem `json:"items"`
 	}{items})
 }
-
-var errNoDefinitions = errors.New("the schedules are not valid")

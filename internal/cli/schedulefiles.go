@@ -1,8 +1,10 @@
 package cli
 
 import (
-	"context"
+	"errors"
 	"slices"
+
+	"github.com/urfave/cli/v2"
 
 	"github.com/bide-go/bide/internal/app"
 	"github.com/bide-go/bide/internal/schedulefile"
@@ -10,23 +12,34 @@ import (
 	"github.com/bide-go/bide/scheduler"
 )
 
+func allowExecFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "allow-exec", Usage: "allow schedules that run commands with the handler exec"}
+}
+
 // loadFiles reads schedules files as one set. With any error in them the problems
-// are written and nothing is returned.
-func (p *program) loadFiles(ctx context.Context, files []string) ([]scheduler.Definition, error) {
-	sources, unreadable, err := p.readSources(ctx, files)
+// are written and nothing is returned. Warnings are written too, if told.
+func (p *program) loadFiles(c *cli.Context, files []string, told bool) ([]scheduler.Definition, error) {
+	sources, unreadable, err := p.readSources(c.Context, files)
 	if err != nil {
 		return nil, err
 	}
 	if len(unreadable) > 0 {
 		return nil, &failure{code: exitFile, err: unreadable, next: "nothing was done"}
 	}
-	result := schedulefile.Load(sources, app.CheckOptions())
-	if result.Fatal || result.Errors() > 0 {
+	options := app.CheckOptions()
+	options.AllowExec = c.Bool("allow-exec")
+	result := schedulefile.Load(sources, options)
+	bad := result.Fatal || result.Errors() > 0
+	if bad || told && !p.set.quiet {
 		schedulefile.Print(p.env.Stderr, result.Problems, p.set.colorErr)
+	}
+	if bad {
 		return nil, &failure{code: exitFile, err: errNoDefinitions, next: "nothing was done"}
 	}
 	return result.Definitions, nil
 }
+
+var errNoDefinitions = errors.New("the schedules are not valid")
 
 // scheduleNames checks names of schedules and drops repeats.
 func scheduleNames(v *values, args []string) []string {

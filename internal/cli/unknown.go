@@ -13,7 +13,6 @@ import (
 // laterCommands are the commands that a later version has. They are refused by
 // name, so that nobody takes them for a spelling mistake.
 var laterCommands = []string{
-	"schema", "init",
 	"health", "top", "events", "notify", "generate", "completion", "import",
 	"jobs wait", "jobs logs",
 }
@@ -23,10 +22,6 @@ var laterCommands = []string{
 var laterFlags = map[string][]string{
 	"server":           nil,
 	"token-file":       nil,
-	"strict-env":       {"check"},
-	"allow-exec":       {"check", "serve", "dev"},
-	"http-allow-cidr":  {"serve", "dev"},
-	"http-deny-cidr":   {"serve", "dev"},
 	"auth-file":        {"serve", "dev"},
 	"insecure-no-auth": {"serve", "dev"},
 	"ui-role":          {"serve", "dev"},
