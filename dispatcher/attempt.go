@@ -151,7 +151,7 @@ func judge(a *attempt) scripts.Verdict {
 	delay, chosen := job.RetryDelay(err)
 	switch {
 	case job.IsPermanent(err):
-		v.Retry, v.Reason = false, job.ReasonPermanent
+		v.Retry, v.Reason, v.Hold = false, job.ReasonPermanent, job.PausesSchedule(err)
 	case j.Attempt() >= j.MaxAttempts:
 		v.Retry, v.Reason = false, job.ReasonAttempts
 	case chosen:

@@ -25,7 +25,8 @@ func (s *Scheduler) apply(ctx context.Context, now time.Time) error {
 		if err := s.settleOld(ctx, w, now); err != nil {
 			return err
 		}
-		changes, counts := s.diff(w, now)
+		changes, difference := s.diff(w, now)
+		w.made = difference
 		if len(changes) == 0 && s.revision != "" {
 			s.cfg.Log.Info().Int("schedules", len(w.definitions)).Msg("schedules are as applied")
 			w.applied = true
@@ -43,8 +44,8 @@ func (s *Scheduler) apply(ctx context.Context, now time.Time) error {
 			continue
 		}
 		w.applied = true
-		log := s.cfg.Log.Info().Int("added", counts.added).Int("changed", counts.changed).Int("removed", counts.removed).
-			Int("unchanged", counts.unchanged)
+		log := s.cfg.Log.Info().Int("added", len(difference.Added)).Int("changed", len(difference.Changed)).
+			Int("removed", len(difference.Removed)).Int("unchanged", difference.Unchanged)
 		if r.ReplacedBy != "" {
 			log = log.Str("replaced_set_of", r.ReplacedBy).Time("applied_then", r.ReplacedAt)
 		}
@@ -79,49 +80,49 @@ func (w *wanted) find(name string) (*Definition, bool) {
 	return nil, slices.Contains(w.keep, name)
 }
 
-type counts struct{ added, changed, removed, unchanged int }
-
-// diff lists the steps from what is applied to what is wanted.
-func (s *Scheduler) diff(w *wanted, now time.Time) ([]scripts.Change, counts) {
-	var changes []scripts.Change
-	var c counts
-	for _, name := range s.foreign {
+// diff lists the steps from what is applied to what is wanted, for Redis and for
+// people.
+func (s *Scheduler) diff(w *wanted, now time.Time) ([]scripts.Change, Difference) {
+	var list []scripts.Change
+	d := Difference{Replaced: s.last}
+	remove := func(name string) {
 		if _, stays := w.find(name); !stays {
-			c.removed++
-			changes = append(changes, scripts.Change{Act: "remove", Name: name})
+			d.Removed = append(d.Removed, name)
+			list = append(list, scripts.Change{Act: "remove", Name: name})
 		}
+	}
+	for _, name := range s.foreign {
+		remove(name)
 	}
 	applied := make(map[string]*plan, len(s.plans))
 	for _, p := range s.plans {
 		applied[p.def.Name] = p
-		if _, stays := w.find(p.def.Name); !stays {
-			c.removed++
-			changes = append(changes, scripts.Change{Act: "remove", Name: p.def.Name})
-		}
+		remove(p.def.Name)
 	}
-	for _, d := range w.definitions {
-		change := scripts.Change{Name: d.Name, Definition: d.encode(), Suspended: d.Suspend}
-		old, known := applied[d.Name]
+	for _, def := range w.definitions {
+		change := scripts.Change{Name: def.Name, Definition: def.encode(), Rules: def.rules(), Suspended: def.Suspend}
+		old, known := applied[def.Name]
 		switch {
-		case slices.Contains(s.foreign, d.Name):
-			c.changed++
+		case slices.Contains(s.foreign, def.Name):
+			d.Changed = append(d.Changed, Modification{Name: def.Name, NextAfter: nextOf(def, now)})
 			change.Act = "retime"
 		case !known:
-			c.added++
+			d.Added = append(d.Added, Addition{def.Name, nextOf(def, now)})
 			change.Act = "add"
-		case same(old.def, d):
-			c.unchanged++
+		case same(old.def, def):
+			d.Unchanged++
 			continue
-		case sameTimes(old.def, d):
-			c.changed++
-			change.Act, change.Ticks = "rewrite", s.rewritten(old, d, now)
 		default:
-			c.changed++
+			d.Changed = append(d.Changed, modification(old.def, def, now))
 			change.Act = "retime"
+			if sameTimes(old.def, def) {
+				change.Act, change.Ticks = "rewrite", s.rewritten(old, def, now)
+			}
 		}
-		changes = append(changes, change)
+		list = append(list, change)
 	}
-	return changes, c
+	d.sort()
+	return list, d
 }
 
 // rewritten is the ticks an applied schedule may have planned, with the job of its

@@ -1,7 +1,9 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 )
 
@@ -20,6 +22,12 @@ type Difference struct {
 // Empty reports whether nothing differs.
 func (d *Difference) Empty() bool { return len(d.Added)+len(d.Changed)+len(d.Removed) == 0 }
 
+func (d *Difference) sort() {
+	slices.SortFunc(d.Added, func(a, b Addition) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(d.Changed, func(a, b Modification) int { return cmp.Compare(a.Name, b.Name) })
+	slices.Sort(d.Removed)
+}
+
 // Addition is a schedule that is new.
 type Addition struct {
 	Name string
@@ -28,8 +36,10 @@ type Addition struct {
 
 // Modification is a schedule whose meaning changes.
 type Modification struct {
-	Name   string
-	Fields []FieldChange // in the order of the file's reference
+	Name string
+	// Fields are in the order of the file's reference; none if the applied
+	// definition is one of another version that cannot be read.
+	Fields []FieldChange
 	// NextBefore and NextAfter are the next ticks; zero if suspended or ended.
 	NextBefore, NextAfter time.Time
 }
@@ -39,7 +49,7 @@ type FieldChange struct {
 	Field string
 	// From and To are the values as the file would have them: nil, bool, int,
 	// string (durations and times too), []string, map[string]string or, for args,
-	// json.RawMessage.
+	// json.RawMessage. Defaults are filled in.
 	From, To any
 }
 
@@ -49,14 +59,69 @@ type Application struct {
 	At time.Time
 }
 
+// modification compares two definitions of one schedule.
+func modification(old, def Definition, now time.Time) Modification {
+	m := Modification{Name: def.Name, NextBefore: nextOf(old, now), NextAfter: nextOf(def, now)}
+	after := make(map[string]any)
+	for _, f := range def.fields() {
+		after[f.name] = f.value
+	}
+	for _, f := range changes(old, def) {
+		m.Fields = append(m.Fields, FieldChange{Field: f.name, From: f.value, To: after[f.name]})
+	}
+	return m
+}
+
+// nextOf is the next tick that will run; zero if none will.
+func nextOf(d Definition, now time.Time) time.Time {
+	if d.Suspend {
+		return time.Time{}
+	}
+	next, err := d.Next(now)
+	if err != nil {
+		return time.Time{}
+	}
+	return next
+}
+
+// applier is a scheduler that only applies.
+func (m *Manager) applier(definitions []Definition) (*Scheduler, error) {
+	if m.err != nil {
+		return nil, m.err
+	}
+	s := &Scheduler{cfg: Config{Name: m.by}, set: m.set, quiet: true, poke: make(chan struct{}, 1)}
+	return s, s.Replace(definitions, nil)
+}
+
 // Diff compares the applied schedules with definitions, changing nothing. The error
 // is that of Scheduler.Replace, or of Redis.
 func (m *Manager) Diff(ctx context.Context, definitions []Definition) (Difference, error) {
-	return Difference{}, m.notYet("diff")
+	s, err := m.applier(definitions)
+	if err != nil {
+		return Difference{}, err
+	}
+	now, err := s.learn(ctx)
+	if err != nil {
+		return Difference{}, err
+	}
+	_, d := s.diff(s.wanted, now)
+	return d, nil
 }
 
 // Apply makes definitions the set of schedules, as Scheduler.Replace does, at once.
 // Running schedulers plan the new ones within a second.
 func (m *Manager) Apply(ctx context.Context, definitions []Definition) (Difference, error) {
-	return Difference{}, m.notYet("apply")
+	s, err := m.applier(definitions)
+	if err != nil {
+		return Difference{}, err
+	}
+	now, err := s.learn(ctx)
+	if err != nil {
+		return Difference{}, err
+	}
+	if err := s.apply(ctx, now); err != nil {
+		return Difference{}, err
+	}
+	s.wanted.made.Applied = true
+	return s.wanted.made, nil
 }

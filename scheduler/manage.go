@@ -37,7 +37,8 @@ func NewManager(rdb redis.UniversalClient, namespace, by string) *Manager {
 // ScheduleState says whether a schedule runs its ticks.
 type ScheduleState string
 
-// The states of a schedule. One that is both paused and suspended is paused.
+// The states of a schedule. The later ones go before the earlier: one that is both
+// paused and suspended is paused.
 const (
 	ScheduleActive    ScheduleState = "active"
 	ScheduleSuspended ScheduleState = "suspended" // by its definition
@@ -74,7 +75,7 @@ type Status struct {
 	LastDuration        time.Duration
 	LastSuccess         time.Time
 	ConsecutiveFailures int // runs in a row that ended dead
-	Running             int // open runs: due and not ended, back-off included
+	Running             int // open runs: due and not ended, waiting ones and back-off included
 	Missed              int // ticks that did not run for catchUp, deadline or paused
 	Skipped             int // ticks that did not run for overlap
 }
@@ -91,7 +92,101 @@ type Listing struct {
 
 // List reads all applied schedules.
 func (m *Manager) List(ctx context.Context) (Listing, error) {
-	return Listing{}, m.notYet("list")
+	if m.err != nil {
+		return Listing{}, m.err
+	}
+	applied, err := m.set.Definitions(ctx)
+	if err != nil {
+		return Listing{}, err
+	}
+	names := make([]string, len(applied))
+	for i, a := range applied {
+		names[i] = a.Name
+	}
+	l := Listing{Schedules: []Status{}}
+	// Once at least, for the time and who applied.
+	for first := true; first || len(names) > 0; first = false {
+		some := names[:min(len(names), scripts.ProgressSchedules)]
+		names = names[len(some):]
+		got, err := m.set.Progress(ctx, some)
+		if err != nil {
+			return Listing{}, err
+		}
+		l.Now, l.AppliedBy, l.AppliedAt = got.Now, got.AppliedBy, got.AppliedAt
+		for _, p := range got.Schedules {
+			if status, err := statusOf(p, got.Now); err == nil {
+				l.Schedules = append(l.Schedules, status)
+			} else {
+				l.Foreign = append(l.Foreign, p.Name)
+			}
+		}
+	}
+	return l, nil
+}
+
+// read finds one applied schedule.
+func (m *Manager) read(ctx context.Context, name string) (scripts.Progresses, scripts.Progress, *plan, error) {
+	if m.err != nil {
+		return scripts.Progresses{}, scripts.Progress{}, nil, m.err
+	}
+	got, err := m.set.Progress(ctx, []string{name})
+	if err != nil {
+		return got, scripts.Progress{}, nil, err
+	}
+	if len(got.Schedules) == 0 {
+		return got, scripts.Progress{}, nil, &noSchedule{name}
+	}
+	p := got.Schedules[0]
+	plan, err := planned(p)
+	return got, p, plan, err
+}
+
+// planned is the plan of an applied schedule.
+func planned(p scripts.Progress) (*plan, error) {
+	def, err := decodeDefinition(p.Definition)
+	if err == nil {
+		var made *plan
+		if made, err = newPlan(def); err == nil {
+			made.incarnation, made.number = p.Incarnation, p.Number
+			return made, nil
+		}
+	}
+	return nil, fmt.Errorf("schedule %q was applied by another version: %w", p.Name, err)
+}
+
+// statusOf says how a schedule is.
+func statusOf(p scripts.Progress, now time.Time) (Status, error) {
+	made, err := planned(p)
+	if err != nil {
+		return Status{}, err
+	}
+	s := Status{
+		Definition: made.def, LastTick: p.LastTick, LastOutcome: p.LastOutcome, LastStarted: p.LastStarted, LastDuration: p.LastDuration,
+		LastSuccess: p.LastSuccess, ConsecutiveFailures: p.Failures, Running: p.Open + p.Waiting, Missed: p.Missed, Skipped: p.Skipped,
+	}
+	if p.ActiveSince.After(s.LastStarted) {
+		s.LastStarted = p.ActiveSince
+	}
+	from := now
+	if !p.PausedAt.IsZero() && (p.PausedUntil.IsZero() || p.PausedUntil.After(now)) {
+		s.Pause = &Hold{By: p.PausedBy, Reason: p.PausedReason, At: p.PausedAt, Until: p.PausedUntil}
+		from = p.PausedUntil.Add(-1) // a tick at the pause's end runs
+	}
+	next := made.next(now)
+	switch {
+	case next.IsZero():
+		s.State = ScheduleEnded
+	case s.Pause != nil:
+		s.State = SchedulePaused
+	case made.def.Suspend:
+		s.State = ScheduleSuspended
+	default:
+		s.State = ScheduleActive
+	}
+	if !made.def.Suspend && (s.Pause == nil || !s.Pause.Until.IsZero()) {
+		s.Next = made.next(from)
+	}
+	return s, nil
 }
 
 // Details is one schedule with its surroundings.
@@ -106,57 +201,33 @@ type Details struct {
 
 // Show reads one schedule.
 func (m *Manager) Show(ctx context.Context, name string) (Details, error) {
-	return Details{}, m.notYet("show")
+	got, p, made, err := m.read(ctx, name)
+	if err != nil {
+		return Details{}, err
+	}
+	d := Details{Now: got.Now, AppliedBy: got.AppliedBy, AppliedAt: got.AppliedAt}
+	if d.Status, err = statusOf(p, got.Now); err != nil {
+		return Details{}, err
+	}
+	d.Upcoming = made.upcoming(got.Now.Add(1), time.Time{}, shown)
+	page, err := m.History(ctx, name, HistoryFilter{Limit: shown})
+	d.History = page.Runs
+	return d, err
 }
 
-// Outcome is how a run ended: an end state, OutcomeActive or OutcomeMissed.
-type Outcome string
+// shown is how many ticks and records Show gives.
+const shown = 10
 
-// The outcomes that are no end states of a job.
-const (
-	OutcomeActive Outcome = "active" // open: due and not ended yet
-	OutcomeMissed Outcome = "missed" // a tick that never became a job
-)
+// noSchedule says that no schedule is called so.
+type noSchedule struct{ name string }
 
-// Run is one record of a schedule's history. Times are zero where they do not
-// apply.
-type Run struct {
-	ID      string // the job's; of a missed tick the id it would have had
-	Tick    time.Time
-	Trigger job.Trigger
-	Outcome Outcome
-	Reason  job.Reason // why it did not complete; empty if it did or is open
-	Due     time.Time
-	// Started is when the last attempt began, Duration how long it took until the
-	// run's end; negative if it was never started or has not ended.
-	Started   time.Time
-	Finished  time.Time
-	Duration  time.Duration
-	Attempts  int // that failed
-	Lost      int // leases that ran out
-	Worker    string
-	LastError string // its first line
-}
+func (e *noSchedule) Error() string        { return fmt.Sprintf("no such schedule: %q", e.name) }
+func (e *noSchedule) Is(target error) bool { return target == job.ErrNotFound }
 
-// HistoryFilter selects records. The zero value is the newest 50.
-type HistoryFilter struct {
-	Failed bool      // only runs that neither completed nor are open
-	Since  time.Time // only what became due at or after it
-	Limit  int       // 50 if zero, 1000 at most
-	After  string    // Next of the page before
-}
-
-// HistoryPage is a part of a history, newest first.
-type HistoryPage struct {
-	Runs []Run
-	Next string // for the next page; empty at the end
-}
-
-// History reads the open runs and kept records of a schedule.
-func (m *Manager) History(ctx context.Context, name string, f HistoryFilter) (HistoryPage, error) {
-	return HistoryPage{}, m.notYet("history")
-}
-
-func (m *Manager) notYet(what string) error {
-	return errors.Join(m.err, fmt.Errorf("%s: %w", what, errors.ErrUnsupported))
+// named gives an error of a script the name of the schedule it was about.
+func named(name string, err error) error {
+	if errors.Is(err, job.ErrNotFound) {
+		return &noSchedule{name}
+	}
+	return err
 }

@@ -40,12 +40,14 @@ type Scheduler struct {
 	cfg      Config
 	set      *scripts.Set
 	err      error
+	quiet    bool // it is no scheduler that lives: it leaves no heartbeat
 	lastPass atomic.Int64
 	poke     chan struct{}
 
 	// revision and plans mirror what is applied, foreign the names of what cannot
 	// be planned here. They belong to Run.
 	revision string
+	last     *Application // who applied it; nil for nobody
 	plans    []*plan
 	foreign  []string
 	empty    int // passes since Redis has held no schedules
@@ -58,6 +60,7 @@ type wanted struct {
 	definitions []Definition
 	keep        []string
 	applied     bool
+	made        Difference // what applying it has changed
 	// replaced says that somebody else has applied since. After a loss of Redis'
 	// data that one goes first; this process does only if nobody has.
 	replaced bool
@@ -87,16 +90,7 @@ func New(rdb redis.UniversalClient, cfg Config) *Scheduler {
 // Redis loses its data. The error says what is wrong with the definitions; nothing
 // is changed then.
 func (s *Scheduler) Replace(definitions []Definition, keep []string) error {
-	var errs []error
-	names := make(map[string]bool)
-	for _, d := range definitions {
-		errs = append(errs, d.Validate())
-		if names[d.Name] {
-			errs = append(errs, fmt.Errorf("schedule %q is defined twice", d.Name))
-		}
-		names[d.Name] = true
-	}
-	if err := errors.Join(errs...); err != nil {
+	if err := checkSet(definitions); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -107,6 +101,20 @@ func (s *Scheduler) Replace(definitions []Definition, keep []string) error {
 	default:
 	}
 	return nil
+}
+
+// checkSet reports all that is wrong with a set of definitions.
+func checkSet(definitions []Definition) error {
+	var errs []error
+	names := make(map[string]bool)
+	for _, d := range definitions {
+		errs = append(errs, d.Validate())
+		if names[d.Name] {
+			errs = append(errs, fmt.Errorf("schedule %q is defined twice", d.Name))
+		}
+		names[d.Name] = true
+	}
+	return errors.Join(errs...)
 }
 
 // Run applies and plans until ctx ends, through any trouble of Redis. It returns
@@ -169,7 +177,7 @@ func (s *Scheduler) pass(ctx context.Context) error {
 
 // learn mirrors what is applied, and returns Redis' time.
 func (s *Scheduler) learn(ctx context.Context) (time.Time, error) {
-	polled, err := s.set.Poll(ctx, s.revision)
+	polled, err := s.set.Poll(ctx, s.revision, !s.quiet)
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -179,7 +187,10 @@ func (s *Scheduler) learn(ctx context.Context) (time.Time, error) {
 	if polled.Revision == "" && s.revision != "" {
 		s.cfg.Log.Warn().Msg("redis has lost the applied schedules")
 	}
-	s.revision = polled.Revision
+	s.revision, s.last = polled.Revision, nil
+	if s.revision != "" {
+		s.last = &Application{By: polled.AppliedBy, At: polled.AppliedAt}
+	}
 	if s.revision == "" {
 		s.empty++
 	} else {
@@ -202,7 +213,7 @@ func (s *Scheduler) learn(ctx context.Context) (time.Time, error) {
 			s.foreign = append(s.foreign, a.Name)
 			continue
 		}
-		p.incarnation, p.number, p.cursor = a.Incarnation, a.Number, a.Cursor
+		p.incarnation, p.number, p.cursor, p.span = a.Incarnation, a.Number, a.Cursor, a.Span
 		s.plans = append(s.plans, p)
 	}
 	return polled.Now, nil
@@ -217,24 +228,23 @@ func (s *Scheduler) expand(ctx context.Context, p *plan, now time.Time) error {
 		if !todo {
 			return nil
 		}
-		ok, planned, number, cursor, err := s.set.Expand(ctx, e)
+		done, err := s.set.Expand(ctx, e)
 		if err != nil {
 			return err
 		}
-		if !ok {
-			if number != p.number {
-				s.revision = "?" // the definition has changed: learn it anew
-				return nil
-			}
-			p.cursor = cursor
+		if done.Number != p.number {
+			s.revision = "?" // the definition has changed: learn it anew
+			return nil
+		}
+		p.cursor, p.span = done.Cursor, done.Span
+		if !done.OK {
 			continue
 		}
-		p.cursor = cursor
 		if e.Missed > 0 && !p.def.Suspend {
 			s.cfg.Log.Warn().Str("schedule", p.def.Name).Int("ticks", e.Missed).Msg("ticks were missed")
 		}
-		if planned > 0 {
-			s.cfg.Log.Debug().Str("schedule", p.def.Name).Int("ticks", planned).Msg("planned")
+		if done.Planned > 0 {
+			s.cfg.Log.Debug().Str("schedule", p.def.Name).Int("ticks", done.Planned).Msg("planned")
 		}
 	}
 }

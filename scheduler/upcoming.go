@@ -25,12 +25,16 @@ func (d Definition) Upcoming(from, until time.Time, n int) ([]Tick, error) {
 	if err != nil {
 		return nil, err
 	}
+	return p.upcoming(from, until, n), nil
+}
+
+func (p *plan) upcoming(from, until time.Time, n int) []Tick {
 	ticks := []Tick{}
 	for t := p.next(from.Add(-1)); len(ticks) < n && !t.IsZero() && (until.IsZero() || t.Before(until)); t = p.next(t) {
 		share := p.jitter(t)
 		ticks = append(ticks, Tick{Tick: t, Due: t.Add(share), Jitter: share})
 	}
-	return ticks, nil
+	return ticks
 }
 
 // jitter is a tick's share of the jitter: whole milliseconds, the same whoever

@@ -154,10 +154,16 @@ func (b *bench) fail(l scripts.Leased, reason job.Reason, pause time.Duration) j
 	return states[0]
 }
 
-// apply makes one change of the set of schedules.
+// apply makes one change of the set of schedules. Those without rules let their
+// runs overlap.
 func (b *bench) apply(changes ...scripts.Change) scripts.ApplyResult {
 	b.t.Helper()
-	p, err := b.Poll(b.ctx(), "")
+	for i := range changes {
+		if changes[i].Rules == (scripts.Rules{}) {
+			changes[i].Rules.Policy = "Allow"
+		}
+	}
+	p, err := b.Poll(b.ctx(), "", true)
 	b.must(err)
 	r, err := b.Apply(b.ctx(), p.Revision, "test", changes)
 	b.must(err)
@@ -170,7 +176,7 @@ func (b *bench) apply(changes ...scripts.Change) scripts.ApplyResult {
 // schedule reads one applied schedule.
 func (b *bench) schedule(name string) scripts.Applied {
 	b.t.Helper()
-	p, err := b.Poll(b.ctx(), "")
+	p, err := b.Poll(b.ctx(), "", false)
 	b.must(err)
 	for _, s := range p.Schedules {
 		if s.Name == name {
@@ -197,9 +203,9 @@ func (b *bench) plan(name string, ticks ...scripts.NewJob) {
 	for _, n := range ticks {
 		e.Next = max(e.Next, n.Tick.UnixMilli())
 	}
-	ok, _, _, _, err := b.Expand(b.ctx(), e)
+	done, err := b.Expand(b.ctx(), e)
 	b.must(err)
-	if !ok {
+	if !done.OK {
 		b.t.Fatalf("expand %s was refused", name)
 	}
 }

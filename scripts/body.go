@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,8 +16,8 @@ import (
 //
 //	kind \t arrival \t created \t due \t expiry \t                        by the script
 //	queue \t name \t retention \t unique \t schedule \t incarnation \t
-//	superseded \t tick \t trigger \t maxAttempts \t timeout \t
-//	minBackoff \t maxBackoff \n headers \n args                          the tail
+//	superseded \t tick \t next \t own \t trigger \t maxAttempts \t
+//	timeout \t minBackoff \t maxBackoff \n headers \n args              the tail
 //
 // Fields are text without tabs, times unix ms, durations ms, and empty when the
 // default applies. The part before the first newline is bounded, so a script can
@@ -24,7 +25,11 @@ import (
 // takes more than removing its body: a unique key, an expiry, a retention or a
 // schedule. Lua never re-encodes args: it would turn large integers into floats
 // and empty lists into maps.
-const tailFields = 13
+const (
+	tailFields = 15
+	// Bodies of layout 1 have neither next nor own.
+	tailFields1 = 13
+)
 
 // NewJob describes a job to create. Zero values mean the defaults of package job.
 type NewJob struct {
@@ -51,7 +56,11 @@ type NewJob struct {
 	Schedule    string
 	Incarnation string
 	Tick        time.Time
-	Superseded  time.Time
+	// Superseded is when a tick is no longer to run at all, Next the tick after it.
+	Superseded time.Time
+	Next       time.Time
+	// Own says that the args are those of the schedule's definition.
+	Own bool
 }
 
 // Size is roughly how many bytes the job takes in a call.
@@ -114,6 +123,11 @@ func (n *NewJob) tail() string {
 	text(n.Incarnation)
 	instant(n.Superseded)
 	instant(n.Tick)
+	instant(n.Next)
+	if n.Own {
+		b.WriteByte('1')
+	}
+	b.WriteByte('\t')
 	text(string(n.Trigger))
 	number(int64(n.MaxAttempts), job.DefaultMaxAttempts)
 	number(ceilMilli(n.Timeout), job.DefaultTimeoutOf(n.Name).Milliseconds())
@@ -139,6 +153,10 @@ func (n *NewJob) tail() string {
 func decodeBody(id, body string, j *job.Job) error {
 	head, rest, _ := strings.Cut(body, "\n")
 	fields := strings.Split(head, "\t")
+	old := len(fields) == 5+tailFields1
+	if old {
+		fields = slices.Insert(fields, 13, "", "")
+	}
 	if len(fields) != 5+tailFields {
 		return fmt.Errorf("the body of job %q is not readable", id)
 	}
@@ -174,12 +192,12 @@ func decodeBody(id, body string, j *job.Job) error {
 	j.Retention = span(7, 0)
 	j.Unique, j.Schedule = fields[8], fields[9]
 	j.Tick = instant(12)
-	j.Trigger = job.Trigger(fields[13])
-	j.FromDefinition = j.Schedule != "" && j.Trigger == job.TriggerSchedule
-	j.MaxAttempts = int(number(14, job.DefaultMaxAttempts))
-	j.Timeout = span(15, job.DefaultTimeoutOf(j.Name))
-	j.MinBackoff = span(16, job.DefaultMinBackoff)
-	j.MaxBackoff = span(17, job.DefaultMaxBackoff)
+	j.Trigger = job.Trigger(fields[15])
+	j.FromDefinition = j.Schedule != "" && (fields[14] == "1" || old && j.Trigger == job.TriggerSchedule)
+	j.MaxAttempts = int(number(16, job.DefaultMaxAttempts))
+	j.Timeout = span(17, job.DefaultTimeoutOf(j.Name))
+	j.MinBackoff = span(18, job.DefaultMinBackoff)
+	j.MaxBackoff = span(19, job.DefaultMaxBackoff)
 	if bad != nil {
 		return bad
 	}

@@ -1,5 +1,5 @@
 -- cancel: end a delayed or waiting job; mark an active one and wake its worker.
--- include: clock head run reject finish place unlane wake event
+-- include: clock head run reject wake event pull note finish place unlane ask
 -- KEYS  1 routing
 -- ARGV  1 id
 -- Reply {'ok', state now} | {'missing'} | {'wrong_state', state} | {'spoilt', why}
@@ -12,17 +12,7 @@ redis.call('HLEN', K.ghosts)
 
 local state = place(id, h)
 if state == 'active' then
-  local value = redis.call('HGET', K.lease, id)
-  if value and string.sub(value, -1) ~= 'c' then
-    redis.call('HDEL', K.lease, id) -- a removal first: a full Redis takes the rest
-    redis.call('HSET', K.lease, id, value .. 'c')
-  end
-  local worker = value and string.match(value, '^[^:]+')
-  if worker then
-    -- The worker may be gone: its list goes by itself. No job depends on it.
-    wake(K.wake_worker .. worker)
-    redis.pcall('EXPIRE', K.wake_worker .. worker, 60)
-  end
+  ask(id, redis.call('HGET', K.lease, id))
   return { 'ok', 'active' }
 end
 if state == 'delayed' then

@@ -1,5 +1,5 @@
 -- clear: cancel what waits in a queue's two lanes, oldest first.
--- include: clock head run reject finish unlane event
+-- include: clock head run reject wake event pull note finish unlane
 -- KEYS  1 routing
 -- ARGV  1 queue   2 limit
 -- Reply {entries taken, jobs cancelled}

@@ -1,6 +1,6 @@
 -- complete: end leased jobs whose handler returned nil. A lease that is no longer
 -- the caller's leaves the job alone.
--- include: clock head run reject finish event
+-- include: clock head run reject wake event pull note finish
 -- KEYS  1 routing
 -- ARGV  per job: id, token
 -- Reply {now, ids whose lease was stale…}

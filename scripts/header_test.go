@@ -291,17 +291,25 @@ func TestWrappersSendWhatHeadersDeclare(t *testing.T) {
 			return s.Beat(ctx, Presence{ID: "w", Names: []string{"n"}, Queues: []string{"low", "high"}, Fields: map[string]string{"f": "v"}})
 		},
 		"pause": func() error { return s.PauseQueue(ctx, "low", "me", "why") },
-		"poll":  func() error { _, err := s.Poll(ctx, ""); return err },
+		"poll":  func() error { _, err := s.Poll(ctx, "", true); return err },
 		"apply": func() error {
 			_, err := s.Apply(ctx, "", "me", []Change{{Act: "add", Name: "s"}, {Act: "rewrite", Name: "s", Ticks: jobs[:2]}, {Act: "retime", Name: "s"}, {Act: "remove", Name: "s"}})
 			return err
 		},
 		"expand": func() error {
-			_, _, _, _, err := s.Expand(ctx, Expansion{Schedule: "s", Ticks: jobs})
+			_, err := s.Expand(ctx, Expansion{Schedule: "s", Ticks: jobs})
 			return err
 		},
 		"hello": func() error { return s.Hello(ctx) },
-		"probe": func() error { return s.Probe(ctx) },
+		"start": func() error {
+			_, _, _, _ = s.Start(ctx, "1", true, NewJob{ID: "x", Schedule: "s", Queue: "low"})
+			return nil
+		},
+		"backfill":  func() error { _, _, _ = s.Backfill(ctx, "s", "1", "x", 0, jobs); return nil },
+		"halt":      func() error { _, _, _ = s.HoldSchedule(ctx, "s", "me", "why", time.Hour, time.Time{}); return nil },
+		"schedules": func() error { _, err := s.Progress(ctx, []string{"s", "t"}); return err },
+		"history":   func() error { _, _, _ = s.History(ctx, "s", time.Time{}, 1); return nil },
+		"probe":     func() error { return s.Probe(ctx) },
 	} {
 		clear(rec.sent)
 		if err := call(); err != nil {

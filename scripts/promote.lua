@@ -1,13 +1,12 @@
 -- promote: move due jobs from the delayed set to the -delayed lanes of their
--- queues, in due order, ties by arrival. A planned tick that a newer one has
--- superseded is skipped instead. An entry that is no job of ours is rejected.
--- include: clock head run reject finish wake event
+-- queues, in due order, ties by arrival. Runs of schedules go as their schedule's
+-- policies have it. An entry that is no job of ours is rejected.
+-- include: clock head run reject wake event pull note finish place unlane ask rules admit
 -- KEYS  1 routing
 -- ARGV  1 limit   2 '1' to beat the promoter's heart
 -- Reply {entries taken, microseconds until the next is due or -1, entries in the inbox}
 local due = redis.call('ZRANGE', K.delayed, '-inf', now, 'BYSCORE', 'LIMIT', 0, ARGV[1])
-local lanes, order, ended, foreign, stuck = {}, {}, {}, {}, {}
-local claimed = {}
+local lanes, order, foreign, stuck = {}, {}, {}, {}
 
 local function lane_for(queue)
   if lanes[queue] == nil then
@@ -17,64 +16,47 @@ local function lane_for(queue)
   return lanes[queue]
 end
 
-local taken = {}
+-- Only ids of schedules' runs have an '@'.
+local runs
 for _, member in ipairs(due) do
-  local queue, id = string.match(member, '^%x+:([^:]+):(.+)$')
-  local verdict
-  if queue and string.find(id, '@', 1, true) then
-    local h = read_head(id)
-    if h and h.schedule ~= '' then
-      -- One that has been started or moved before is no tick to skip any more.
-      local fresh = redis.call('EXISTS', K.run .. id) == 0
-      if fresh and h.superseded ~= '' and now >= tonumber(h.superseded) then
-        verdict = { id, h, 'skipped', 'catchUp' }
-      else
-        claimed[#claimed + 1] = { id, h, fresh }
-      end
-    end
-  end
-  if not queue then
-    foreign[#foreign + 1] = member
-    taken[#taken + 1] = member
-  elseif verdict then
-    ended[#ended + 1] = verdict
-    taken[#taken + 1] = member
-  else
-    local lane = lane_for(queue)
-    if lane then
-      lane[#lane + 1] = member
-      taken[#taken + 1] = member
-    else
-      stuck[#stuck + 1] = member
-    end
+  local id = string.find(member, '@', 1, true) and string.match(member, '^%x+:[^:]+:(.+)$')
+  local h = id and read_head(id)
+  if h and h.schedule ~= '' then
+    runs = runs or {}
+    runs[member] = { id, h }
   end
 end
-if #ended > 0 then can_finish() end
+if runs then
+  can_finish()
+  redis.call('HLEN', K.ghosts)
+  redis.call('ZCARD', K.active)
+  redis.call('HLEN', K.lease)
+end
 
-for i = 1, #taken, 1000 do redis.call('ZREM', K.delayed, unpack(taken, i, math.min(i + 999, #taken))) end
+for i = 1, #due, 1000 do redis.call('ZREM', K.delayed, unpack(due, i, math.min(i + 999, #due))) end
+for _, member in ipairs(due) do
+  local queue = string.match(member, '^%x+:([^:]+):.')
+  local lane = queue and lane_for(queue)
+  local run = runs and runs[member]
+  if not queue then
+    foreign[#foreign + 1] = member
+  elseif not lane then
+    stuck[#stuck + 1] = member
+  elseif not run or admit(run[1], run[2]) == 'lane' then
+    lane[#lane + 1] = member
+  end
+end
 for _, queue in ipairs(order) do
   local lane = lanes[queue]
   for i = 1, #lane, 1000 do
     redis.call('RPUSH', K.queue .. queue .. '-delayed', unpack(lane, i, math.min(i + 999, #lane)))
   end
-  filled(queue)
-end
-for _, v in ipairs(ended) do
-  finish(v[1], v[2], v[3], v[4])
-  event(v[3], { v[1] }, 'reason', v[4])
-end
-for _, v in ipairs(claimed) do
-  local id, h, fresh = v[1], v[2], v[3]
-  if h.tick == '' or tonumber(h.tick) <= now then redis.pcall('ZREM', K.planned .. h.schedule, id) end
-  if fresh and redis.pcall('HGET', K.schedule .. h.schedule, 'incarnation') == h.incarnation then
-    redis.pcall('HSET', K.schedule .. h.schedule, 'claimed', h.tick)
-  end
+  if #lane > 0 then filled(queue) end
 end
 for _, member in ipairs(foreign) do reject('no job of bide: not <arrival>:<queue>:<id>', member) end
 -- Something foreign stands under the lane's key: the jobs come again in a second
 -- and do not stop the others meanwhile.
 for _, member in ipairs(stuck) do
-  redis.call('ZREM', K.delayed, member)
   redis.call('ZADD', K.delayed, now + 1000, member)
 end
 if ARGV[2] == '1' then redis.pcall('HSET', K.beats, 'promoter', now) end

@@ -1,7 +1,7 @@
 -- reap: take back jobs whose lease had run out at or before a given time: to the
 -- front of their queue's -delayed lane with one more lost lease, dead once there
 -- are too many, cancelled if that was asked for.
--- include: clock head run reject finish wake event
+-- include: clock head run reject wake event pull note finish
 -- KEYS  1 routing
 -- ARGV  1 time, unix ms   2 limit   3 most lost leases
 -- Reply {now, how many expired were left, per job: id, 'waiting' | 'dead' | 'cancelled' | 'spoilt'}
@@ -18,7 +18,7 @@ for i = #ids, 1, -1 do
   worker, started, flags = worker or '-', started or now, flags or ''
   local h, why = read_head(id)
   local lane = h and K.queue .. h.queue .. '-delayed'
-  local outcome
+  local outcome, reason
   redis.call('ZREM', K.active, id)
   redis.call('HDEL', K.lease, id)
   if not h then
@@ -32,10 +32,10 @@ for i = #ids, 1, -1 do
     set_run(id, 'lost', lost, 'worker', worker, 'started', started)
     if string.sub(flags, -1) == 'c' then
       outcome = 'cancelled'
-      finish(id, h, 'cancelled', 'request')
+      reason = finish(id, h, 'cancelled', 'request', 'worker', worker, 'started', started)
     elseif lost >= tonumber(ARGV[3]) or type(redis.pcall('LLEN', lane)) ~= 'number' then
       outcome = 'dead'
-      finish(id, h, 'dead', 'lost')
+      finish(id, h, 'dead', 'lost', 'worker', worker, 'started', started)
     else
       outcome = 'waiting'
       redis.call('LPUSH', lane, h.member)
@@ -44,16 +44,16 @@ for i = #ids, 1, -1 do
   end
   reply[#reply + 1] = id
   reply[#reply + 1] = outcome
-  local name = outcome == 'waiting' and 'lost' or outcome
-  happened[name] = happened[name] or {}
-  table.insert(happened[name], id)
+  if outcome == 'cancelled' then
+    event('cancelled', { id }, 'reason', reason)
+  else
+    local name = outcome == 'waiting' and 'lost' or outcome
+    happened[name] = happened[name] or {}
+    table.insert(happened[name], id)
+  end
 end
 for name, some in pairs(happened) do
-  if name == 'cancelled' then
-    event(name, some, 'reason', 'request')
-  elseif name ~= 'spoilt' then
-    event(name, some)
-  end
+  if name ~= 'spoilt' then event(name, some) end
 end
 reply[2] = redis.call('ZCOUNT', K.active, '-inf', string.format('%.0f', before))
 return reply

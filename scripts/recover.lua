@@ -1,7 +1,8 @@
 -- recover: find the jobs that a reserve leased whose answer never came.
+-- include: previous
 -- KEYS  1 routing
 -- ARGV  1 token
--- Reply per job: id, body, '' or '<attempts> <lost> <due>'
+-- Reply per job: id, body, '' or '<attempts> <lost> <due>[ <previous run>]'
 local leases = redis.call('HGETALL', K.lease)
 local reply = {}
 for i = 1, #leases, 2 do
@@ -12,6 +13,8 @@ for i = 1, #leases, 2 do
       info = (run[1] or '0') .. ' ' .. (run[2] or '0') .. ' ' .. (run[3] or '')
     end
     local body = redis.pcall('GET', K.job .. id)
+    local before = type(body) == 'string' and previous(body)
+    if before then info = (info == '' and '0 0 ' or info) .. ' ' .. before end
     reply[#reply + 1] = id
     reply[#reply + 1] = type(body) == 'string' and body or ''
     reply[#reply + 1] = info

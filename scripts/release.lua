@@ -2,7 +2,7 @@
 -- the order given, without counting an attempt. A job that was asked to cancel
 -- ends cancelled instead. Where something foreign stands under the lane's key the
 -- job comes again in a second.
--- include: clock head run reject finish wake event lease
+-- include: clock head run reject wake event pull note finish lease
 -- KEYS  1 routing
 -- ARGV  per job: id, token
 -- Reply per job, last first: 'waiting' | 'delayed' | 'cancelled' | 'stale' | 'spoilt'
@@ -26,8 +26,8 @@ for i = #ARGV - 1, 1, -2 do
     outcome = 'spoilt'
   elseif lease.cancelled then
     end_lease(id)
-    finish(id, h, 'cancelled', 'request', 'worker', lease.worker, 'started', lease.started)
-    event('cancelled', { id }, 'reason', 'request')
+    local reason = finish(id, h, 'cancelled', 'request', 'worker', lease.worker, 'started', lease.started)
+    event('cancelled', { id }, 'reason', reason)
     outcome = 'cancelled'
   else
     end_lease(id)

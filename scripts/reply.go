@@ -24,6 +24,9 @@ func toInt(v any) int64 {
 	return 0
 }
 
+// Millis reads text of unix ms; what is none is 0.
+func Millis(text string) int64 { return toInt(text) }
+
 func toText(v any) string {
 	switch v := v.(type) {
 	case string:

@@ -116,9 +116,11 @@ func decodeLeased(list []any, token string, now time.Time, lease time.Duration) 
 		j.ID = id
 		if info := toText(list[i+2]); info != "" {
 			attempts, rest, _ := strings.Cut(info, " ")
-			lost, due, _ := strings.Cut(rest, " ")
+			lost, rest, _ := strings.Cut(rest, " ")
+			due, previous, _ := strings.Cut(rest, " ")
 			j.Attempts, _ = strconv.Atoi(attempts)
 			j.Lost, _ = strconv.Atoi(lost)
+			j.PreviousStatus = job.State(previous)
 			if due != "" {
 				j.Due = toTime(due)
 			}

@@ -6,12 +6,12 @@
 -- A job on its last chance before it has lost too many leases is a suspect: it may
 -- be what kills its workers. A process runs one of them at a time, so that those
 -- that only stood beside it do not share its end; the others wait a second.
--- include: clock head run reject finish wake unlane event
+-- include: clock head previous run reject wake event pull note finish unlane
 -- KEYS  1 routing
 -- ARGV  1 token   2 lease ms   3 limit   4 queue whose wake-up call was taken, or ''   5 the call
 --       6 lost leases that make a job a suspect, 0 for none   7 '1' if the process runs one
 --       8 number of queues n   9… n times: queue, quota; then the names handled
--- Reply {now in microseconds, 'idle' | 'left' work in a lane | 'again' at once, per job: id, body, '' or '<attempts> <lost> <due>'}
+-- Reply {now in microseconds, 'idle' | 'left' work in a lane | 'again' at once, per job: id, body, '' or '<attempts> <lost> <due>[ <previous run>]'}
 local token, lease, limit, queues = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[8])
 local handled = {}
 for i = 9 + 2 * queues, #ARGV do handled[ARGV[i]] = true end
@@ -49,7 +49,7 @@ local function judge(member, id, body)
   if not id then return 'foreign' end
   if ghosts and redis.call('HEXISTS', K.ghosts, member) == 1 then return 'ghost' end
   if not body then return 'end' end
-  local kind, arrival, expiry, name = match(body, '^([PX])\t(%x+)\t%d+\t%d*\t(%d*)\t[^\t]*\t([^\t]*)\t')
+  local kind, arrival, expiry, name = match(body, '^([PX])\t(%x+)\t%d+\t%d*\t(%d*)\t[^\t\n]*\t([^\t\n]*)\t')
   if not kind then return 'end' end
   if sub(member, 1, #arrival) ~= arrival then return 'leftover' end
   if expiry ~= '' and now >= tonumber(expiry) and redis.call('ZSCORE', K.expiry, id) then return 'end' end
@@ -226,6 +226,10 @@ for _, t in ipairs(taken) do
       info = (run[1] or '0') .. ' ' .. (run[2] or '0') .. ' ' .. (run[3] or '')
       if kind == 'P' then kind = 'R' end
     end
+  end
+  if kind == 'X' then
+    local before = previous(t[3])
+    if before then info = (info == '' and '0 0 ' or info) .. ' ' .. before end
   end
   if aside then
     redis.call('ZADD', K.delayed, now + 1000, aside)

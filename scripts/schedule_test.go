@@ -39,23 +39,23 @@ func TestApplyComparesTheRevision(t *testing.T) {
 		if !third.OK || third.ReplacedBy != "one" || third.ReplacedAt.IsZero() || third.Revision == first.Revision {
 			b.t.Errorf("%+v", third)
 		}
-		p, err := b.Poll(b.ctx(), first.Revision)
+		p, err := b.Poll(b.ctx(), first.Revision, false)
 		b.must(err)
 		if len(p.Schedules) != 1 || p.Schedules[0].Definition != "d2" || p.AppliedBy != "two" || b.field("s", "suspended") != "1" {
 			b.t.Errorf("%+v", p)
 		}
-		p, err = b.Poll(b.ctx(), third.Revision)
+		p, err = b.Poll(b.ctx(), third.Revision, false)
 		b.must(err)
 		b.same("nothing new", 0, len(p.Schedules))
 		// An empty set is a set: only flushed data has no revision.
 		b.apply(scripts.Change{Act: "remove", Name: "s"})
-		p, err = b.Poll(b.ctx(), "")
+		p, err = b.Poll(b.ctx(), "", false)
 		b.must(err)
 		if p.Revision == "" || len(p.Schedules) != 0 {
 			b.t.Errorf("%+v", p)
 		}
 		b.flush()
-		p, err = b.Poll(b.ctx(), third.Revision)
+		p, err = b.Poll(b.ctx(), third.Revision, false)
 		b.must(err)
 		b.same("flushed", "", p.Revision)
 		again := b.apply(scripts.Change{Act: "add", Name: "s", Definition: "d1"})
@@ -70,25 +70,25 @@ func TestExpandComparesDefinitionAndCursor(t *testing.T) {
 		b.apply(scripts.Change{Act: "add", Name: "s", Definition: "d"})
 		s := b.schedule("s")
 		e := scripts.Expansion{Schedule: "s", Number: s.Number, Cursor: s.Cursor, Next: s.Cursor + 5, Missed: 3, Ticks: b.ticks("s", b.now().Add(time.Hour), 2)}
-		ok, planned, _, cursor, err := b.Expand(b.ctx(), e)
+		done, err := b.Expand(b.ctx(), e)
 		b.must(err)
-		if !ok || planned != 2 || cursor != e.Next || b.field("s", "missed") != "3" {
-			b.t.Errorf("%v %d %d, missed %s", ok, planned, cursor, b.field("s", "missed"))
+		if !done.OK || done.Planned != 2 || done.Cursor != e.Next || b.field("s", "missed") != "3" {
+			b.t.Errorf("%+v, missed %s", done, b.field("s", "missed"))
 		}
-		for _, bad := range []scripts.Expansion{e, {Schedule: "s", Number: "other", Cursor: e.Next}, {Schedule: "none", Number: s.Number}} {
+		for _, bad := range []scripts.Expansion{e, {Schedule: "s", Number: "other", Cursor: e.Next}, {Schedule: "none", Number: s.Number}, {Schedule: "s", Number: s.Number, Cursor: e.Next, Span: scripts.Span{From: "1"}}} {
 			before := b.dump()
-			ok, _, number, cursor, err := b.Expand(b.ctx(), bad)
+			done, err := b.Expand(b.ctx(), bad)
 			b.must(err)
-			if ok || bad.Schedule == "s" && (number != s.Number || cursor != e.Next) || bad.Schedule == "none" && number != "" {
-				b.t.Errorf("%+v: %v %s %d", bad, ok, number, cursor)
+			if done.OK || bad.Schedule == "s" && (done.Number != s.Number || done.Cursor != e.Next) || bad.Schedule == "none" && done.Number != "" {
+				b.t.Errorf("%+v: %+v", bad, done)
 			}
 			b.same("keyspace", before, b.dump())
 		}
 		// Ticks that were planned before are not planned twice.
 		e.Cursor, e.Missed = e.Next, 0
-		_, planned, _, _, err = b.Expand(b.ctx(), e)
+		done, err = b.Expand(b.ctx(), e)
 		b.must(err)
-		b.same("planned again", 0, planned)
+		b.same("planned again", 0, done.Planned)
 		b.sum(scripts.Sum{Created: 2, Delayed: 2})
 	})
 }

@@ -18,8 +18,10 @@ const Stale = job.State("stale")
 type Verdict struct {
 	Lease Lease
 	// Retry brings the job back after Pause; otherwise it is dead for Reason.
-	Retry  bool
-	Pause  time.Duration
+	Retry bool
+	Pause time.Duration
+	// Hold pauses the schedule that the job is a run of, for Error.
+	Hold   bool
 	Reason job.Reason
 	Kind   job.Kind
 	Error  string
@@ -58,8 +60,11 @@ func failArgs(verdicts []Verdict) []any {
 	args := make([]any, 0, 6*len(verdicts))
 	for _, v := range verdicts {
 		var pause any = ""
-		if v.Retry {
+		switch {
+		case v.Retry:
 			pause = ceilMilli(max(v.Pause, 0))
+		case v.Hold:
+			pause = "hold"
 		}
 		args = append(args, v.Lease.ID, v.Lease.Token, pause, string(v.Reason), string(v.Kind), failureText(v.Error, v.Stack))
 	}

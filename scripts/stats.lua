@@ -39,9 +39,10 @@ end
 local names = redis.call('HKEYS', K.schedules)
 local paused, failing = 0, 0
 for _, name in ipairs(names) do
-  local s = redis.pcall('HMGET', K.schedule .. name, 'suspended', 'paused', 'consecutiveFailures')
-  if s[1] == '1' or s[2] then paused = paused + 1 end
-  if s[3] and tonumber(s[3]) > 0 then failing = failing + 1 end
+  local s = redis.pcall('HMGET', K.schedule .. name, 'suspended', 'consecutiveFailures', 'pausedAt', 'pausedUntil')
+  local held = s[3] and (not s[4] or s[4] == '' or tonumber(s[4]) > now)
+  if s[1] == '1' or held then paused = paused + 1 end
+  if s[2] and tonumber(s[2]) > 0 then failing = failing + 1 end
 end
 
 -- A number that a foreign key hides is shown as 0.

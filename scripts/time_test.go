@@ -182,7 +182,7 @@ func TestALateJobIsNotStarted(t *testing.T) {
 }
 
 // fixed are the keys that a system keeps when all its jobs have gone.
-var fixed = []string{"counts", "events", "queues", "rejected", "meta", "schedules", "schedule:s", "workers", "beats", "names", "wake:medium", "wake:low", "wake@promoter", "wake@worker:w1"}
+var fixed = []string{"counts", "events", "queues", "rejected", "meta", "schedules", "schedule:s", "succeeded:s", "failed:s", "workers", "beats", "names", "wake:medium", "wake:low", "wake@promoter", "wake@worker:w1"}
 
 func (b *bench) leftovers() []string {
 	left := []string{}

@@ -35,7 +35,7 @@ func situations() []situation {
 		return func(b *bench) func() error {
 			tick := scheduled(b)
 			b.plan("s", tick)
-			revision, err := b.Poll(b.ctx(), "")
+			revision, err := b.Poll(b.ctx(), "", false)
 			b.must(err)
 			change.Ticks = nil
 			if change.Act == "rewrite" {
@@ -182,13 +182,13 @@ func situations() []situation {
 			tick := scheduled(b)
 			s := b.schedule("s")
 			return func() error {
-				_, _, _, _, err := b.Expand(b.ctx(), scripts.Expansion{Schedule: "s", Number: s.Number, Cursor: s.Cursor, Next: s.Cursor + 1, Missed: 2, Ticks: []scripts.NewJob{tick}})
+				_, err := b.Expand(b.ctx(), scripts.Expansion{Schedule: "s", Number: s.Number, Cursor: s.Cursor, Next: s.Cursor + 1, Missed: 2, Ticks: []scripts.NewJob{tick}})
 				return err
 			}
 		}},
 		{"poll", func(b *bench) func() error {
 			scheduled(b)
-			return func() error { _, err := b.Poll(b.ctx(), ""); return err }
+			return func() error { _, err := b.Poll(b.ctx(), "", false); return err }
 		}},
 		{"beat", func(b *bench) func() error {
 			return func() error {

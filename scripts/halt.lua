@@ -1,0 +1,20 @@
+-- halt: pause a schedule, or end its pause.
+-- include: clock event
+-- KEYS  1 routing
+-- ARGV  1 schedule   2 'pause' | 'resume'   3 who   4 why   5 until ('' | '+<ms>' from now | '<unix ms>')
+-- Reply {'ok', now, pause ends, '' for never} | {'missing'} | {'past', now}
+local key = K.schedule .. ARGV[1]
+local s = redis.call('HMGET', key, 'number', 'pausedAt', 'pausedUntil', 'consecutiveFailures')
+if not s[1] then return { 'missing' } end
+local till = ARGV[5]
+if string.sub(till, 1, 1) == '+' then till = string.format('%.0f', soon + tonumber(string.sub(till, 2))) end
+if ARGV[2] == 'pause' then
+  if till ~= '' and tonumber(till) <= now then return { 'past', now } end
+  redis.call('HSET', key, 'pausedAt', now, 'pausedUntil', till, 'pausedBy', ARGV[3], 'pausedReason', ARGV[4])
+  event('paused', { ARGV[1] }, 'by', ARGV[3], 'reason', ARGV[4])
+elseif s[2] and (not s[3] or s[3] == '' or tonumber(s[3]) > now) then
+  -- The span stays noted: ticks in it that nobody has looked at yet are not made up for.
+  redis.call('HSET', key, 'pausedUntil', now, 'forgiven', s[4] or 0)
+  event('resumed', { ARGV[1] }, 'by', ARGV[3])
+end
+return { 'ok', now, till }
