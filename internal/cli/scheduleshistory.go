@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"encoding/base64"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -32,7 +34,10 @@ func (p *program) schedulesHistory(c *cli.Context) error {
 	f := scheduler.HistoryFilter{Failed: c.Bool("failed"), Limit: v.number("limit", 50, 1000)}
 	since := v.span("since", 0, time.Second)
 	if found, ok := v.find("cursor"); ok {
-		f.After = found.text
+		after, err := base64.RawURLEncoding.DecodeString(found.text)
+		if f.After = string(after); err != nil || f.After == "" {
+			v.refuse(found.from, "this is no nextCursor of a history")
+		}
 	}
 	if err := v.err(); err != nil {
 		return err
@@ -49,11 +54,12 @@ func (p *program) schedulesHistory(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
+		next := base64.RawURLEncoding.EncodeToString([]byte(page.Next)) // opaque, and one word
 		if p.set.json {
 			reply := struct {
 				Items      []runItem `json:"items"`
 				NextCursor text      `json:"nextCursor"`
-			}{[]runItem{}, text(page.Next)}
+			}{[]runItem{}, text(next)}
 			for _, r := range page.Runs {
 				reply.Items = append(reply.Items, runItemOf(r))
 			}
@@ -66,8 +72,8 @@ func (p *program) schedulesHistory(c *cli.Context) error {
 		if err := p.showRuns(page.Runs, times{form: p.set.times, now: now}); err != nil {
 			return err
 		}
-		if page.Next != "" {
-			p.say("there are more: add --cursor %s", page.Next)
+		if next != "" {
+			p.say("there are more: add --cursor %s", next)
 		}
 		return nil
 	})
@@ -77,17 +83,21 @@ func (p *program) showRuns(runs []scheduler.Run, t times) error {
 	var rows [][]cell
 	for _, r := range runs {
 		outcome := outcomeCell(r)
+		when := r.Started
+		if when.IsZero() {
+			when = r.Due
+		}
 		late := ""
 		if !r.Started.IsZero() && r.Started.After(r.Due) && r.Attempts == 0 && r.Lost == 0 {
 			late = took(r.Started.Sub(r.Due))
 		}
 		rows = append(rows, []cell{
-			outcome, plain(stampOrNone(r.Tick)), plain(string(r.Trigger)), plain(t.show(r.Started)), plain(late), plain(took(r.Duration)),
+			outcome, plain(tickText(r.Tick)), plain(cmp.Or(string(r.Trigger), "none")), plain(t.show(when)), plain(late), plain(took(r.Duration)),
 			counted(r.Attempts), counted(r.Lost), plain(r.LastError), plain(r.ID),
 		})
 	}
 	return p.table([]column{
-		{head: "outcome"}, {head: "tick (UTC)"}, {head: "trigger"}, {head: "started", optional: true}, {head: "late", right: true, optional: true},
+		{head: "outcome"}, {head: "tick (UTC)", optional: true}, {head: "trigger"}, {head: "when"}, {head: "late", right: true, optional: true},
 		{head: "took", right: true, optional: true}, {head: "failed", right: true, optional: true}, {head: "lost", right: true, optional: true},
 		{head: "last error", yield: 2, optional: true}, {head: "id", yield: 1},
 	}, rows)
@@ -105,8 +115,8 @@ func outcomeCell(r scheduler.Run) cell {
 	return c
 }
 
-// stampOrNone writes a tick: whole seconds, UTC.
-func stampOrNone(t time.Time) string {
+// tickText writes a tick: whole seconds, UTC.
+func tickText(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
