@@ -98,7 +98,7 @@ func TestDevShowsWhatHappens(t *testing.T) {
 			d := dev(t, files...)
 			d.sees(5*time.Second, `^bide 1\.2\.3 dev: embedded Redis, nothing is kept after exit$`)
 			began := time.Now()
-			d.sees(time.Second, `^  schedules   \(the sample\) .*3 schedules; write a schedules\.yaml`)
+			d.sees(time.Second, `^  schedules   \(the sample\) .*7 schedules; write a schedules\.yaml`)
 			d.sees(time.Second, `^next          .*(flaky-demo|hello-every-10s) in \d+s · .*nightly-report \w{3} 01:30 CES?T in \S+`)
 			health := d.sees(time.Second, `(http://127\.0\.0\.1:\d+/-/ready)$`)[1]
 			address := d.sees(time.Second, `^  redis       (redis://\S+)$`)[1]

@@ -6,16 +6,16 @@ import (
 )
 
 const (
-	// intervalFrom is the wall time from which intervals are looked at: 1 January
-	// 2024, which begins a cycle of leap years. A fixed one, so that everybody
-	// comes to the same answer at any time.
-	intervalFrom = int64(19723) * secondsPerDay
+	// intervalYear is where intervals are looked at: it begins a cycle of leap
+	// years. A fixed one, so that everybody comes to the same answer at any time.
+	intervalYear = 2024
+	intervalFrom = int64(19723) * secondsPerDay // 1 January of it
 	// intervalYears is after how many years dates fall on the same week days again.
 	intervalYears = 28
 	// Of a set, that many expressions are compared with each other, and of each
 	// pair that many ticks of the one that fires less often.
 	comparedExpressions = 8
-	comparedTicks       = 200
+	comparedTicks       = 120
 )
 
 // Shortest returns the shortest time between two instants of the set by the
@@ -82,20 +82,26 @@ func (b bitset) bounds() (lo, hi, gap int64) {
 // closestDays is the shortest distance between two matching days; zero if there is
 // one only.
 func (c *calendar) closestDays() int64 {
-	days := *c
-	days.second, days.minute, days.hour = 1, 1, 1
-	best := int64(0)
-	last, ok := days.next(intervalFrom)
-	for ok && best != 1 {
-		var at int64
-		if at, ok = days.next(last + 1); !ok {
+	best, last := int64(0), int64(-1)
+	for year := intervalYear; year <= intervalYear+searchYears; year++ {
+		if best > 0 && year > intervalYear+intervalYears {
 			break
 		}
-		if d := (at - last) / secondsPerDay; best == 0 || d < best {
-			best = d
-		}
-		if last = at; at > intervalFrom+intervalYears*366*secondsPerDay {
-			break
+		for month := time.January; month <= time.December; month++ {
+			if !c.month.has(int(month)) {
+				continue
+			}
+			first := dayNumber(year, month) - 1
+			days := c.days(first+1, year, month)
+			for d, ok := days.from(1); ok; d, ok = days.from(d + 1) {
+				at := first + int64(d)
+				if apart := at - last; last >= 0 && (best == 0 || apart < best) {
+					best = apart
+				}
+				if last = at; best == 1 {
+					return best
+				}
+			}
 		}
 	}
 	return best

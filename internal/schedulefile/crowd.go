@@ -16,7 +16,7 @@ const (
 	// crowded is how many schedules may be due in one minute before W107 warns.
 	crowded = 5
 	// crowdTicks and crowdDays bound how far ahead each schedule is followed, and
-	// crowdTotal how many ticks of all schedules are looked at: a set of thousands
+	// crowdTotal how many ticks of all expressions are looked at: a set of thousands
 	// must not take seconds.
 	crowdTicks = 100
 	crowdDays  = 40
@@ -38,6 +38,7 @@ type crowdMember struct {
 	scope scope
 	name  string
 	node  *yaml.Node // its expressions
+	cost  int        // how many these are
 }
 
 // gather adds a good entry to the crowd.
@@ -45,7 +46,7 @@ func (l *loader) gather(e *entry, s scope) {
 	if e.ticks == nil || e.own.jitter > 0 || e.def.Suspend {
 		return
 	}
-	l.crowd.add(crowdMember{s.child("schedule"), e.def.Name, e.place("schedule")}, e.ticks, e.from(), e.def.EndAt)
+	l.crowd.add(crowdMember{s.child("schedule"), e.def.Name, e.place("schedule"), len(e.exprs)}, e.ticks, e.from(), e.def.EndAt)
 }
 
 // from is where the ticks that matter begin.
@@ -71,11 +72,13 @@ func (c *crowd) add(m crowdMember, ticks *cronexpr.Set, from, until time.Time) {
 	c.members = append(c.members, m)
 	end, at := from.AddDate(0, 0, crowdDays), from
 	for range crowdTicks {
+		if c.ticks += m.cost; c.ticks > crowdTotal {
+			return
+		}
 		at = ticks.Next(at)
 		if at.IsZero() || at.After(end) || !until.IsZero() && at.After(until) {
 			return
 		}
-		c.ticks++
 		minute := at.Unix() / 60
 		c.minutes[minute] = append(c.minutes[minute], index)
 	}

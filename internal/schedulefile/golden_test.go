@@ -98,6 +98,11 @@ func TestFixtures(t *testing.T) {
 				t.Errorf("%d errors in %s", r.Errors(), name)
 			}
 			golden(t, strings.TrimSuffix(path, ".yaml")+".txt", report(r))
+			for _, d := range r.Definitions {
+				if err := d.Validate(); err != nil {
+					t.Errorf("the scheduler refuses %q: %v", d.Name, err)
+				}
+			}
 		})
 	}
 }
