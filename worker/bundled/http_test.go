@@ -211,7 +211,8 @@ func TestHTTPAnswers(t *testing.T) {
 func untimed(err error) string {
 	words := strings.Split(err.Error(), " ")
 	for i := 1; i < len(words); i++ {
-		span := strings.TrimRight(words[i], ",:")
+		span, _, _ := strings.Cut(words[i], "\n")
+		span = strings.TrimRight(span, ",:;")
 		if _, bad := time.ParseDuration(span); words[i-1] == "after" && bad == nil {
 			words[i] = "0s" + words[i][len(span):]
 		}
