@@ -51,6 +51,9 @@ func (c *command) run(ctx context.Context) ending {
 	defer runtime.UnlockOSThread()
 
 	start := clock.Now()
+	if err := checkDir(c.dir); err != nil {
+		return ending{words: fmt.Sprintf("cannot be started: %v", err)}
+	}
 	out, in, err := os.Pipe()
 	if err != nil {
 		return ending{words: fmt.Sprintf("cannot be started: %v", err)}
@@ -93,6 +96,22 @@ func (c *command) run(ctx context.Context) ending {
 	default:
 		return ending{words: fmt.Sprintf("ended with %s after %s", state, took)}
 	}
+}
+
+// checkDir says what is wrong with a folder; starting a command in one that is not
+// there would say so of the command.
+func checkDir(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, syscall.ENOENT):
+		return &os.PathError{Op: "chdir", Path: dir, Err: syscall.ENOENT}
+	case err == nil && !info.IsDir():
+		return &os.PathError{Op: "chdir", Path: dir, Err: syscall.ENOTDIR}
+	}
+	return err
 }
 
 func (c *command) prepare(ctx context.Context, out *os.File) *exec.Cmd {
