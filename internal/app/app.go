@@ -134,7 +134,7 @@ func (s *service) build() error {
 		s.dispatcher = dispatcher.New(o.Redis, reg, dispatcher.Config{
 			Namespace: o.Namespace, Queues: o.Queues, Weights: o.Weights, Concurrency: o.Concurrency,
 			Lease: o.Lease, Grace: o.Grace, MaxLost: o.MaxLost, Log: component(o, "dispatcher"),
-			Presence: map[string]string{"version": o.Version, "roles": strings.Join(o.Roles, " ")}, Observe: o.observe,
+			Presence: map[string]string{"version": o.Version, "roles": strings.Join(o.Roles, " ")}, Notes: s.notes, Observe: o.observe,
 		})
 		s.parts = append(s.parts, part{"worker", s.dispatcher.LastPass})
 	}
