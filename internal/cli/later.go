@@ -103,17 +103,20 @@ func (p *program) laterRequest(c *cli.Context) (scheduler.Request, error) {
 		return request, err
 	}
 	request.Args = args
+	return request, fitArgs(request.Name, args)
+}
+
+// fitArgs refuses args that the bundled handler name cannot use, or may not in a job
+// that is not made from a definition.
+func fitArgs(name string, args json.RawMessage) error {
 	var wrong several
-	for _, problem := range bundled.Check(request.Name, args) {
-		wrong = append(wrong, fmt.Errorf("args of %s: %s", request.Name, problem))
+	for _, problem := range bundled.Check(name, args) {
+		wrong = append(wrong, fmt.Errorf("args of %s: %s", name, problem))
 	}
 	if wrong != nil {
-		return request, &failure{code: exitUsage, err: wrong, next: "nothing was enqueued"}
+		return &failure{code: exitUsage, err: wrong, next: "nothing was enqueued"}
 	}
-	if err := refuseReferences(request.Name, args); err != nil {
-		return request, err
-	}
-	return request, nil
+	return refuseReferences(name, args)
 }
 
 // laterOptions reads the options of the job and has each check itself.

@@ -54,6 +54,15 @@ func (p *program) schedulesRun(c *cli.Context) error {
 		}
 	}
 	return p.onSchedule(c, name, func(ctx context.Context, conn *conn, m *scheduler.Manager) error {
+		if o.Args != nil {
+			d, err := m.Show(ctx, name)
+			if err != nil {
+				return err
+			}
+			if err := fitArgs(d.Definition.Job, o.Args); err != nil {
+				return err
+			}
+		}
 		run, err := m.Run(ctx, name, o)
 		if err != nil {
 			return err
