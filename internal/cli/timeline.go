@@ -18,6 +18,7 @@ type timeline struct {
 	expressions []*cronexpr.Expression
 	ticks       []scheduler.Tick
 	notes       [][]string // of each tick; never nil
+	held        []bool     // whether each tick will not run
 	more        bool       // count left some of the window out
 }
 
@@ -62,16 +63,20 @@ func (t *timeline) name() string {
 // words is the expressions in words.
 func (t *timeline) words() string {
 	var list []string
-	for _, e := range t.expressions {
-		list = append(list, e.Words())
+	for i, e := range t.expressions {
+		words := e.Words()
+		if i > 0 {
+			words = strings.ToLower(words[:1]) + words[1:]
+		}
+		list = append(list, words)
 	}
 	return strings.Join(list, "; ")
 }
 
-// annotate notes at each tick what a clock change has to do with it, and whether it
-// will be left out.
+// annotate notes at each tick what a clock change has to do with it, and what keeps
+// it from running.
 func (t *timeline) annotate(from time.Time) {
-	t.notes = make([][]string, len(t.ticks))
+	t.notes, t.held = make([][]string, len(t.ticks)), make([]bool, len(t.ticks))
 	for i := range t.notes {
 		t.notes[i] = []string{}
 	}
@@ -89,11 +94,9 @@ func (t *timeline) annotate(from time.Time) {
 		}
 	}
 	for i, tick := range t.ticks {
-		if h := t.pause; h != nil && (h.Until.IsZero() || tick.Tick.Before(h.Until)) {
-			t.notes[i] = append(t.notes[i], "does not run: "+pausedWords(h))
-		}
-		if t.definition.Suspend {
-			t.notes[i] = append(t.notes[i], "does not run: suspended by its file")
+		for _, why := range t.heldBack(tick.Tick) {
+			t.notes[i] = append(t.notes[i], "does not run: "+why)
+			t.held[i] = true
 		}
 	}
 }
@@ -154,8 +157,11 @@ func (p *program) showTimeline(t timeline, w window) error {
 		heading = painted(p.set.color, bold, clean(t.definition.Name)) + "  " + clean(t.words()) + ", " + t.loc.String()
 	}
 	fmt.Fprintln(p.stdout, heading)
-	for _, state := range t.heldBack() {
-		fmt.Fprintln(p.stdout, painted(p.set.color, yellow, "NOT RUNNING")+"  "+clean(state))
+	for _, why := range t.heldBack(w.now) {
+		if why == suspendedWords && t.definition.Description != "" {
+			why += ": " + t.definition.Description
+		}
+		fmt.Fprintln(p.stdout, painted(p.set.color, yellow, "NOT RUNNING")+"  "+clean(why))
 	}
 	if len(t.ticks) == 0 {
 		fmt.Fprintln(p.stdout, "no run "+t.within(w))
@@ -180,20 +186,18 @@ func (t *timeline) within(w window) string {
 	return "any more"
 }
 
-// heldBack says what keeps the schedule as a whole from running.
-func (t *timeline) heldBack() []string {
-	var states []string
-	if t.pause != nil {
-		states = append(states, pausedWords(t.pause))
+const suspendedWords = "suspended by its file"
+
+// heldBack says what keeps a tick at that instant from running.
+func (t *timeline) heldBack(at time.Time) []string {
+	var list []string
+	if h := t.pause; h != nil && (h.Until.IsZero() || at.Before(h.Until)) {
+		list = append(list, pausedWords(h))
 	}
 	if t.definition.Suspend {
-		words := "suspended by its file"
-		if t.definition.Description != "" {
-			words += ": " + t.definition.Description
-		}
-		states = append(states, words)
+		list = append(list, suspendedWords)
 	}
-	return states
+	return list
 }
 
 func (p *program) showTicks(t timeline, w window) error {
@@ -208,8 +212,12 @@ func (p *program) showTicks(t timeline, w window) error {
 		if tick.Jitter > 0 {
 			jitter = "+" + tick.Jitter.String()
 		}
-		note := cell{strings.Join(t.notes[i], "; "), yellow}
-		rows = append(rows, append(form.cells(tick.Tick), plain(jitter), plain(relative(tick.Due.Sub(w.now))), note))
+		when, notes := plain(relative(tick.Due.Sub(w.now))), t.notes[i]
+		if t.held[i] { // why stands above the table
+			when = cell{"does not run", yellow}
+			notes = slices.DeleteFunc(slices.Clone(notes), func(note string) bool { return strings.HasPrefix(note, "does not run: ") })
+		}
+		rows = append(rows, append(form.cells(tick.Tick), plain(jitter), when, cell{strings.Join(notes, "; "), yellow}))
 	}
 	return p.table(append(form.columns(),
 		column{head: "jitter", right: true, optional: true}, column{head: "when"},
