@@ -116,7 +116,10 @@ func (s *Scheduler) diff(w *wanted, now time.Time) ([]scripts.Change, Difference
 			d.Changed = append(d.Changed, modification(old.def, def, now))
 			change.Act = "retime"
 			if sameTimes(old.def, def) {
-				change.Act, change.Ticks = "rewrite", s.rewritten(old, def, now)
+				change.Act = "rewrite"
+				if !sameJobs(old.def, def) {
+					change.Ticks = s.rewritten(old, def, now)
+				}
 			}
 		}
 		list = append(list, change)

@@ -33,8 +33,17 @@ func decodeDefinition(text string) (Definition, error) {
 type field struct {
 	name  string
 	value any
-	times bool // it decides which ticks there are
+	part  part
 }
+
+// part is what of a schedule a field decides.
+type part int
+
+const (
+	about part = iota // what people read, and the rules by which runs go
+	jobs              // the jobs of its ticks
+	times             // which ticks there are
+)
 
 // fields lists all of a definition's meaning, in the order of the file's reference.
 // Where it stands is no part of it.
@@ -58,29 +67,29 @@ func (d Definition) fields() []field {
 	}
 	h := d.history()
 	return []field{
-		{"schedule", d.Schedule, true},
-		{"timeZone", cmp.Or(d.TimeZone, "UTC"), true},
-		{"job", d.Job, false},
-		{"args", json.RawMessage(compact(d.Args)), false},
-		{"queue", cmp.Or(d.Queue, job.DefaultQueue), false},
-		{"timeout", span(d.Timeout, job.DefaultTimeout), false},
-		{"retry.maxAttempts", cmp.Or(d.MaxAttempts, job.DefaultMaxAttempts), false},
-		{"retry.minBackoff", span(d.MinBackoff, job.DefaultMinBackoff), false},
-		{"retry.maxBackoff", span(d.MaxBackoff, job.DefaultMaxBackoff), false},
-		{"suspend", d.Suspend, true},
-		{"description", text(d.Description), false},
-		{"owner", text(d.Owner), false},
-		{"runbook", text(d.Runbook), false},
-		{"labels", labels, false},
-		{"concurrencyPolicy", string(cmp.Or(d.ConcurrencyPolicy, Forbid)), false},
-		{"catchUp", string(cmp.Or(d.CatchUp, Latest)), false},
-		{"startingDeadline", span(d.StartingDeadline, DefaultStartingDeadline), false},
-		{"jitter", span(d.Jitter, 0), true},
-		{"startAt", instant(d.StartAt), true},
-		{"endAt", instant(d.EndAt), true},
-		{"history.successful", h.Successful, false},
-		{"history.failed", h.Failed, false},
-		{"pauseAfterFailures", d.PauseAfterFailures, false},
+		{"schedule", d.Schedule, times},
+		{"timeZone", cmp.Or(d.TimeZone, "UTC"), times},
+		{"job", d.Job, jobs},
+		{"args", json.RawMessage(compact(d.Args)), jobs},
+		{"queue", cmp.Or(d.Queue, job.DefaultQueue), jobs},
+		{"timeout", span(d.Timeout, job.DefaultTimeout), jobs},
+		{"retry.maxAttempts", cmp.Or(d.MaxAttempts, job.DefaultMaxAttempts), jobs},
+		{"retry.minBackoff", span(d.MinBackoff, job.DefaultMinBackoff), jobs},
+		{"retry.maxBackoff", span(d.MaxBackoff, job.DefaultMaxBackoff), jobs},
+		{"suspend", d.Suspend, times},
+		{"description", text(d.Description), about},
+		{"owner", text(d.Owner), about},
+		{"runbook", text(d.Runbook), about},
+		{"labels", labels, about},
+		{"concurrencyPolicy", string(cmp.Or(d.ConcurrencyPolicy, Forbid)), about},
+		{"catchUp", string(cmp.Or(d.CatchUp, Latest)), jobs},
+		{"startingDeadline", span(d.StartingDeadline, DefaultStartingDeadline), jobs},
+		{"jitter", span(d.Jitter, 0), times},
+		{"startAt", instant(d.StartAt), times},
+		{"endAt", instant(d.EndAt), times},
+		{"history.successful", h.Successful, about},
+		{"history.failed", h.Failed, about},
+		{"pauseAfterFailures", d.PauseAfterFailures, about},
 	}
 }
 
@@ -99,14 +108,18 @@ func changes(a, b Definition) []field {
 // same reports whether two definitions mean the same, wherever they stand.
 func same(a, b Definition) bool { return len(changes(a, b)) == 0 }
 
-// sameTimes reports whether two definitions have the same ticks.
-func sameTimes(a, b Definition) bool {
+// sameTimes reports whether two definitions have the same ticks, sameJobs whether
+// the same jobs are made of them.
+func sameTimes(a, b Definition) bool { return !differIn(a, b, times) }
+func sameJobs(a, b Definition) bool  { return !differIn(a, b, jobs) }
+
+func differIn(a, b Definition, p part) bool {
 	for _, f := range changes(a, b) {
-		if f.times {
-			return false
+		if f.part == p {
+			return true
 		}
 	}
-	return true
+	return false
 }
 
 func compact(args json.RawMessage) []byte {

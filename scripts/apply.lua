@@ -99,6 +99,8 @@ local function unplan(name)
   in_parts('ZREM', past, K.planned .. name)
 end
 
+local queues = {} -- those that are in use
+
 -- rewrite gives a planned tick whose instant has not come the job of the new
 -- definition, unless that names one queue too many.
 local function rewrite(name, id, queue, expiry, tail)
@@ -106,10 +108,11 @@ local function rewrite(name, id, queue, expiry, tail)
   local h = tick and tonumber(tick) > now and read_head(id)
   local due = h and redis.call('ZSCORE', K.delayed, h.member)
   if not due or tonumber(due) <= now then return end
-  if redis.call('HEXISTS', K.queues, queue) == 0 then
+  if not queues[queue] and redis.call('HEXISTS', K.queues, queue) == 0 then
     if redis.call('HLEN', K.queues) >= 1000 then return end
     redis.call('HSET', K.queues, queue, '')
   end
+  queues[queue] = true
   local body = table.concat({ h.kind, h.arrival, h.created, h.due, expiry, tail }, '\t')
   redis.call('SET', K.job .. id, body)
   if expiry == '' then

@@ -2,6 +2,7 @@ package scripts_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -199,7 +200,7 @@ func (b *bench) tick(s scripts.Applied, at time.Time) scripts.NewJob {
 func (b *bench) plan(name string, ticks ...scripts.NewJob) {
 	b.t.Helper()
 	s := b.schedule(name)
-	e := scripts.Expansion{Schedule: name, Number: s.Number, Cursor: s.Cursor, Next: s.Cursor, Ticks: ticks}
+	e := scripts.Expansion{Schedule: name, Number: s.Number, Cursor: s.Cursor, Next: s.Cursor, Span: s.Span, Ticks: ticks}
 	for _, n := range ticks {
 		e.Next = max(e.Next, n.Tick.UnixMilli())
 	}
@@ -225,4 +226,11 @@ func onMini(t *testing.T, test func(b *bench)) {
 func onReal(t *testing.T, test func(b *bench), args ...string) {
 	t.Parallel()
 	test(newBench(t, redistest.NewReal(t, args...)))
+}
+
+func zOf(score float64, member string) redis.Z { return redis.Z{Score: score, Member: member} }
+
+func sortedList(list []string) []string {
+	slices.Sort(list)
+	return list
 }

@@ -16,6 +16,18 @@ local function lane_for(queue)
   return lanes[queue]
 end
 
+-- push appends to its lane what has been collected for a queue.
+local function push(queue)
+  local lane = lanes[queue]
+  for i = 1, #lane, 1000 do
+    redis.call('RPUSH', K.queue .. queue .. '-delayed', unpack(lane, i, math.min(i + 999, #lane)))
+  end
+  if #lane > 0 then
+    filled(queue)
+    lanes[queue] = {}
+  end
+end
+
 -- Only ids of schedules' runs have an '@'.
 local runs
 for _, member in ipairs(due) do
@@ -44,15 +56,11 @@ for _, member in ipairs(due) do
     stuck[#stuck + 1] = member
   elseif not run or admit(run[1], run[2]) == 'lane' then
     lane[#lane + 1] = member
+    -- A later one of this batch may replace it: that looks for it in its lane.
+    if run and rules_of(run[2].schedule).policy == 'Replace' then push(queue) end
   end
 end
-for _, queue in ipairs(order) do
-  local lane = lanes[queue]
-  for i = 1, #lane, 1000 do
-    redis.call('RPUSH', K.queue .. queue .. '-delayed', unpack(lane, i, math.min(i + 999, #lane)))
-  end
-  if #lane > 0 then filled(queue) end
-end
+for _, queue in ipairs(order) do push(queue) end
 for _, member in ipairs(foreign) do reject('no job of bide: not <arrival>:<queue>:<id>', member) end
 -- Something foreign stands under the lane's key: the jobs come again in a second
 -- and do not stop the others meanwhile.

@@ -78,6 +78,60 @@ func situations() []situation {
 			b.plan("s", one, two)
 			return func() error { _, err := b.Promote(b.ctx(), 10, true); return err }
 		}},
+		{"promote into a busy schedule", func(b *bench) func() error {
+			b.busy("Replace")
+			return func() error { _, err := b.Promote(b.ctx(), 10, true); return err }
+		}},
+		{"promote into a queue", func(b *bench) func() error {
+			b.busy("Queue")
+			return func() error { _, err := b.Promote(b.ctx(), 10, true); return err }
+		}},
+		{"promote what overlaps", func(b *bench) func() error {
+			b.busy("Forbid")
+			return func() error { _, err := b.Promote(b.ctx(), 10, true); return err }
+		}},
+		{"complete a run", func(b *bench) func() error {
+			l := b.busy("Queue")
+			b.promote()
+			return func() error { _, err := b.Complete(b.ctx(), []scripts.Lease{l}); return err }
+		}},
+		{"fail a run", func(b *bench) func() error {
+			l := b.busy("Forbid")
+			return func() error {
+				_, err := b.Fail(b.ctx(), []scripts.Verdict{{Lease: l, Hold: true, Reason: job.ReasonPermanent, Kind: job.KindFailed}})
+				return err
+			}
+		}},
+		{"start", func(b *bench) func() error {
+			b.busy("Replace")
+			n, number := b.byHand("m")
+			return func() error { _, _, _, err := b.Start(b.ctx(), number, false, n); return err }
+		}},
+		{"backfill", func(b *bench) func() error {
+			b.busy("Queue")
+			n, number := b.byHand("m")
+			n.Tick = time.UnixMilli(1000)
+			return func() error {
+				_, _, err := b.Backfill(b.ctx(), "s", number, "token", 0, []scripts.NewJob{n})
+				return err
+			}
+		}},
+		{"halt", func(b *bench) func() error {
+			b.busy("Queue")
+			return func() error {
+				_, _, err := b.HoldSchedule(b.ctx(), "s", "me", "why", time.Hour, time.Time{})
+				return err
+			}
+		}},
+		{"schedules", func(b *bench) func() error {
+			b.busy("Queue")
+			return func() error { _, err := b.Progress(b.ctx(), []string{"s"}); return err }
+		}},
+		{"history", func(b *bench) func() error {
+			b.busy("Queue")
+			b.promote()
+			return func() error { _, _, err := b.History(b.ctx(), "s", time.Time{}, 10); return err }
+		}},
 		{"reserve", func(b *bench) func() error {
 			b.add(scripts.NewJob{ID: "a"})
 			b.add(rich)
@@ -207,6 +261,31 @@ func situations() []situation {
 		{"hello", func(b *bench) func() error { return func() error { return b.Hello(b.ctx()) } }},
 		{"probe", func(b *bench) func() error { return func() error { return b.Probe(b.ctx()) } }},
 	}
+}
+
+// busy applies schedule s with a policy and brings one run of it to a worker; another
+// tick is due.
+func (b *bench) busy(policy string) scripts.Lease {
+	b.t.Helper()
+	b.apply(scripts.Change{Act: "add", Name: "s", Definition: "d", Rules: scripts.Rules{Policy: policy, CatchUp: "Latest"}})
+	one := b.tick(b.schedule("s"), b.now().Add(-time.Second).Truncate(time.Millisecond))
+	one.ID = "s@one"
+	b.plan("s", one)
+	b.promote()
+	l := b.take(1)[0].Lease
+	two := b.tick(b.schedule("s"), one.At.Add(500*time.Millisecond))
+	two.ID = "s@two"
+	b.plan("s", two)
+	return l
+}
+
+// byHand is a job for schedule s that is no tick.
+func (b *bench) byHand(id string) (n scripts.NewJob, number string) {
+	b.t.Helper()
+	s := b.schedule("s")
+	return scripts.NewJob{
+		ID: "s@" + id, Queue: "medium", Name: "test", Schedule: "s", Incarnation: s.Incarnation, Trigger: job.TriggerManual,
+	}, s.Number
 }
 
 const saved = "{bide}:saved by the test" // in the slot of the others

@@ -27,10 +27,10 @@ end
 local function tell_schedule(id, h, state, reason, e)
   local name = h.schedule
   local key = K.schedule .. name
-  -- A tick that was started or ended before its instant stays noted till then.
-  if h.tick == '' or tonumber(h.tick) <= now then redis.pcall('ZREM', K.planned .. name, id) end
   redis.pcall('ZREM', K.open .. name, id)
   if e.took == '' then
+    -- A tick that ended before its instant stays noted till then.
+    if h.tick == '' or tonumber(h.tick) <= now then redis.pcall('ZREM', K.planned .. name, id) end
     redis.pcall('ZREM', K.held .. name, id)
     redis.pcall('ZREM', K.makeup .. name, id)
   end

@@ -25,9 +25,10 @@ local function next_of(name, mine)
   return held or makeup
 end
 
--- call_up makes a waiting run due now, for the promoter to decide on.
+-- call_up makes a waiting run due now, for the promoter to decide on. It can only
+-- help: the run is looked at again anyway.
 local function call_up(run)
-  redis.call('ZADD', K.delayed, 'XX', now, run.head.member)
+  redis.pcall('ZADD', K.delayed, 'XX', now, run.head.member)
   wake(K.wake_promoter)
 end
 
