@@ -134,10 +134,11 @@ var beyondSchema = map[string]string{
 
 // beyondSchemaAt are single problems of other codes that a schema cannot find.
 var beyondSchemaAt = map[string]string{
-	"bad-types.yaml schedules.a.owner":             "a date is a text in JSON",
-	"bad-ranges.yaml schedules.a.retry.minBackoff": "two fields are compared",
-	"bad-ranges.yaml schedules.b.retry.minBackoff": "two fields are compared",
-	"bad-ranges.yaml schedules.c.retry.maxBackoff": "two fields are compared",
+	"bad-policies.yaml schedules.too-short.startingDeadline": "a pattern cannot calculate",
+	"bad-types.yaml schedules.a.owner":                       "a date is a text in JSON",
+	"bad-ranges.yaml schedules.a.retry.minBackoff":           "two fields are compared",
+	"bad-ranges.yaml schedules.b.retry.minBackoff":           "two fields are compared",
+	"bad-ranges.yaml schedules.c.retry.maxBackoff":           "two fields are compared",
 }
 
 // notJSON are the bad fixtures that never reach a schema.
