@@ -23,11 +23,6 @@ var laterCommands = []string{
 var laterFlags = map[string][]string{
 	"server":           nil,
 	"token-file":       nil,
-	"strict-env":       {"check"},
-	"allow-exec":       {"check", "serve", "dev"},
-	"http-allow-cidr":  {"serve", "dev"},
-	"http-deny-cidr":   {"serve", "dev"},
-	"strict-redis":     {"serve", "dev"},
 	"auth-file":        {"serve", "dev"},
 	"insecure-no-auth": {"serve", "dev"},
 	"ui-role":          {"serve", "dev"},
