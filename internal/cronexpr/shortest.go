@@ -10,18 +10,23 @@ const (
 	// years. A fixed one, so that everybody comes to the same answer at any time.
 	intervalYear = 2024
 	intervalFrom = int64(19723) * secondsPerDay // 1 January of it
+	// The clock changes of these years are looked at.
+	changesFrom, changesUntil = intervalFrom + 2*365*secondsPerDay, intervalFrom + 4*365*secondsPerDay
 	// intervalYears is after how many years dates fall on the same week days again.
 	intervalYears = 28
 	// Of a set, that many expressions are compared with each other, and of each
 	// pair that many ticks of the one that fires less often.
 	comparedExpressions = 8
 	comparedTicks       = 120
+	// And so many instants around a clock change.
+	changeTicks = 200
 )
 
-// Shortest returns the shortest time between two instants of the set by the
-// calendar, changes of the clocks aside; zero if it has less than two. It is exact
-// for one expression. Of several, it looks at the instants of some hundred days
-// and at the first expressions.
+// Shortest returns the shortest time between two instants of the set: by the
+// calendar, and around the clock changes of two years, in which fixed times move
+// together and repeated ones come closer. It is zero if there are less than two.
+// By the calendar it is exact for one expression; of several, it looks at the first
+// ones, and at the instants of some hundred days.
 func (s *Set) Shortest() time.Duration {
 	best := int64(math.MaxInt64)
 	for _, e := range s.expressions {
@@ -36,7 +41,29 @@ func (s *Set) Shortest() time.Duration {
 			best = closest(a, b, best)
 		}
 	}
+	first := Set{s.loc, few}
+	for at := changesFrom; ; {
+		c, ok := firstChange(at, changesUntil, offsetAt(at, s.loc), s.loc)
+		if !ok {
+			break
+		}
+		best, at = first.shortestAround(c, best), c.at
+	}
 	return time.Duration(best) * time.Second
+}
+
+// shortestAround looks at the instants around a clock change, which are in real time.
+func (s *Set) shortestAround(c change, best int64) int64 {
+	shift := max(c.new-c.old, c.old-c.new)
+	at := s.Next(time.Unix(c.at-shift-best-1, 0))
+	for range changeTicks {
+		next := s.Next(at)
+		if at.IsZero() || next.IsZero() || at.Unix() > c.at+shift {
+			break
+		}
+		best, at = min(best, next.Unix()-at.Unix()), next
+	}
+	return best
 }
 
 // shortest is in seconds; huge if the expression fires once.

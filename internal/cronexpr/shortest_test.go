@@ -93,6 +93,39 @@ func TestShortestAgreesWithNext(t *testing.T) {
 	}
 }
 
+// Around a clock change fixed times move together, and repeated ones of interval jobs
+// come closer.
+func TestShortestAroundClockChanges(t *testing.T) {
+	for _, zone := range []string{"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata"} {
+		loc, err := time.LoadLocation(zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{
+			"30 2 * * *", "0 1,3 * * *", "50 1,2 * * *", "0 */2 * * *", "15,45 1-3 * * *", "*/20 2 * * *", "0 2 * * SUN", "@daily", "@every 2h",
+			"45 1,2,3,4,5 * * *", "0 12 * * *",
+		} {
+			e, err := Parse(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := NewSet(loc, e)
+			at := s.Next(time.Unix(changesFrom, 0))
+			best := time.Duration(0)
+			for at.Unix() < changesUntil {
+				next := s.Next(at)
+				if d := next.Sub(at); best == 0 || d < best {
+					best = d
+				}
+				at = next
+			}
+			if got := s.Shortest(); got != best {
+				t.Errorf("%q in %s: shortest is %v, its instants say %v", text, zone, got, best)
+			}
+		}
+	}
+}
+
 func BenchmarkShortest(b *testing.B) {
 	for name, texts := range map[string][]string{
 		"one":   {"*/5 8-18 * * MON-FRI"},

@@ -98,7 +98,7 @@ func (set *settings) read(s scope, p pair) bool {
 	case "catchUp":
 		set.catchUp = scheduler.CatchUp(s.word(p, catchUpWords, foreignCatchUp))
 	case "startingDeadline":
-		set.startingDeadline = s.duration(p)
+		set.startingDeadline = s.deadline(p)
 	case "jitter":
 		set.jitter = s.durationOrZero(p)
 	case "history":

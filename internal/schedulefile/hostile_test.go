@@ -36,7 +36,7 @@ func TestLargeFilesAreReadQuickly(t *testing.T) {
 		"secrets": head + fill(func(i int) string {
 			return fmt.Sprintf("  s%d: {schedule: '@daily', job: http, args: {headers: {Authorization: x, Cookie: y, Token: {file: /%d}}}}\n", i, i)
 		}),
-		"a crowd of expressions": head + "  a: {job: x, jitter: 3s, schedule: [" + fill(func(i int) string { return fmt.Sprintf("'%d %d 1 * *', ", i%60, i/60%24) }) + "]}\n",
+		"a crowd of expressions": head + "  a: {job: x, timeZone: Europe/Berlin, jitter: 3s, schedule: [" + fill(func(i int) string { return fmt.Sprintf("'%d %d 1 * *', ", i%60, i/60%24) }) + "]}\n",
 		"one long secret":        head + "  a: {job: http, schedule: '@daily', args: {headers: {Authorization: '" + fill(func(int) string { return "Bearer " }) + "'}}}\n",
 		"foreign words": head + fill(func(i int) string {
 			return fmt.Sprintf("  s%d: {schedule: 'crontab(minute=1)', command: a, ttl: 5}\n", i)

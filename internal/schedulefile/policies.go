@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bide-go/bide/internal/duration"
 	"github.com/bide-go/bide/scheduler"
 )
 
@@ -71,6 +72,18 @@ func meantWord(text string, words []string, foreign map[string]string) string {
 		return meant
 	}
 	return nearest(text, words)
+}
+
+// leastDeadline is the shortest startingDeadline: below it, hardly a run would start.
+const leastDeadline = time.Second
+
+func (s scope) deadline(p pair) time.Duration {
+	d := s.duration(p)
+	if d > 0 && d < leastDeadline {
+		s.fail("E008", p.at(), fmt.Sprintf("%s must be at least %s, not %s", s.label(), duration.Format(leastDeadline), quote(p.value.Value)), "")
+		return 0
+	}
+	return d
 }
 
 const maxHistory = 1000
