@@ -198,7 +198,7 @@ func TestHTTPAnswers(t *testing.T) {
 		server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header()["Date"] = nil
 			w.Header().Set("Retry-After", time.Now().Add(10*time.Minute).UTC().Format(http.TimeFormat))
-			w.WriteHeader(503)
+			w.WriteHeader(http.StatusServiceUnavailable)
 		})
 		pause, _ := job.RetryDelay(call(t, httpJob(server, `{"url":"URL"}`)))
 		if pause < 9*time.Minute || pause > 10*time.Minute {
@@ -225,7 +225,7 @@ func TestHTTPBodies(t *testing.T) {
 		var sent atomic.Int64
 		server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/bad" {
-				w.WriteHeader(500)
+				w.WriteHeader(http.StatusInternalServerError)
 			}
 			chunk := []byte(strings.Repeat("x", 1<<16))
 			for sent.Load() < 10<<30 && r.Context().Err() == nil {
@@ -253,7 +253,7 @@ func TestHTTPBodies(t *testing.T) {
 		server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", "1000")
 			if r.URL.Path == "/bad" {
-				w.WriteHeader(503)
+				w.WriteHeader(http.StatusServiceUnavailable)
 			}
 			io.WriteString(w, "so far")
 			http.NewResponseController(w).Flush()
@@ -274,7 +274,7 @@ func TestHTTPBodies(t *testing.T) {
 		wrote := make(chan struct{}, 4)
 		server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/gone" {
-				w.WriteHeader(410)
+				w.WriteHeader(http.StatusGone)
 			}
 			io.WriteString(w, "slowly")
 			http.NewResponseController(w).Flush()
@@ -464,7 +464,7 @@ func TestHTTPSecrets(t *testing.T) {
 		// is kept.
 		dump, _ := json.Marshal(r.Header)
 		text := fmt.Sprintf("%s %s ", r.Header.Get("Authorization"), dump)
-		w.WriteHeader(500)
+		w.WriteHeader(http.StatusInternalServerError)
 		io.WriteString(w, text+strings.Repeat("x", 4096-len(text)-7)+strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
 	})
 	t.Setenv("BUNDLED_TEST_TOKEN", token)
