@@ -147,10 +147,11 @@ func TestExecEnvironment(t *testing.T) {
 }
 
 func TestExecSecrets(t *testing.T) {
-	t.Setenv("BUNDLED_TEST_TOKEN", "s3cret-of-mine")
-	// The secret is what was written first of what is kept, and half of it is gone.
+	// So long that what is left of it when the output is cut does not fall to the
+	// cut that makes room for the rest of the error.
+	t.Setenv("BUNDLED_TEST_TOKEN", strings.Repeat("s3cret-of-mine-", 20))
 	script := `echo "$TOKEN"; head -c 100 /dev/zero | tr '\0' x; head -c 4090 /dev/zero | tr '\0' y; exit 1`
-	for name, script := range map[string]string{"as it is": `echo "it is $TOKEN" >&2; exit 1`, "cut": `printf %s "$TOKEN"; head -c 4089 /dev/zero | tr '\0' y; exit 1`, "gone": script} {
+	for name, script := range map[string]string{"as it is": `echo "it is $TOKEN" >&2; exit 1`, "cut": `printf %s "$TOKEN"; head -c 3946 /dev/zero | tr '\0' y; exit 1`, "gone": script} {
 		t.Run(name, func(t *testing.T) {
 			j := shell(script, map[string]any{"env": map[string]any{"TOKEN": map[string]string{"env": "BUNDLED_TEST_TOKEN"}}})
 			err := execute(t, t.Context(), j)
