@@ -155,3 +155,37 @@ func checkLines(t *testing.T, name, text string, width int) {
 		}
 	}
 }
+
+// Of a pause with an end, only the ticks before it do not run.
+func TestPreviewOfAPauseWithAnEnd(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 30, 12, 30, 0, 0, time.UTC)
+	s := scheduler.Status{
+		Definition: scheduler.Definition{Name: "a", Schedule: []string{"@hourly"}, Job: "mail"},
+		Pause:      &scheduler.Hold{By: "ana", Reason: "db upgrade", At: now, Until: now.Add(90 * time.Minute)},
+	}
+	var out bytes.Buffer
+	p := &program{stdout: &output{w: &out}}
+	w := window{now: now, count: 3}
+	if err := p.writePreview(statuses([]scheduler.Status{s}), w); err != nil {
+		t.Fatal(err)
+	}
+	want := `a  Every hour, UTC
+NOT RUNNING  paused by ana until 2026-11-30T14:00:00Z: db upgrade
+UTC                   WHEN
+Mon 2026-11-30 13:00  does not run
+Mon 2026-11-30 14:00  in 1h30m
+Mon 2026-11-30 15:00  in 2h30m
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	out.Reset()
+	p.set.json = true
+	if err := p.writePreview(statuses([]scheduler.Status{s}), w); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Count(out.String(), `"notes":["does not run: paused by ana until 2026-11-30T14:00:00Z: db upgrade"]`); got != 1 {
+		t.Errorf("%d of the runs have the note: %s", got, out.String())
+	}
+}
