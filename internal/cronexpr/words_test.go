@@ -64,10 +64,10 @@ func TestWords(t *testing.T) {
 // anyExpression draws from expressions that are apt to look alike.
 func anyExpression(t *rapid.T) *Expression {
 	item := func(lo, hi int) *rapid.Generator[string] {
-		value := rapid.IntRange(lo, hi)
+		value := rapid.OneOf(rapid.SampledFrom([]int{lo, hi}), rapid.IntRange(lo, hi))
 		return rapid.Custom(func(t *rapid.T) string {
 			a, b, n := value.Draw(t, "a"), value.Draw(t, "b"), rapid.IntRange(1, hi+2).Draw(t, "n")
-			switch rapid.IntRange(0, 6).Draw(t, "form") {
+			switch rapid.IntRange(0, 7).Draw(t, "form") {
 			case 0, 1:
 				return "*"
 			case 2:
@@ -78,6 +78,12 @@ func anyExpression(t *rapid.T) *Expression {
 				return fmt.Sprintf("%d-%d/%d", min(a, b), max(a, b), n)
 			case 5:
 				return fmt.Sprintf("%d/%d", a, n)
+			case 6: // a step without a slash
+				var values []string
+				for v := lo; v <= hi; v += n {
+					values = append(values, strconv.Itoa(v))
+				}
+				return strings.Join(values, ",")
 			}
 			return strconv.Itoa(a)
 		})
@@ -133,22 +139,27 @@ func sameDays(a, b calendar) bool {
 func TestNormalized(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		e := anyExpression(t)
-		text := e.Normalized()
-		n, err := Parse(text)
-		if err != nil {
-			t.Fatalf("%q: normal form %q: %v", e, text, err)
-		}
-		if n.calendar != e.calendar || n.fixed != e.fixed {
-			t.Fatalf("%q: normal form %q means something else", e, text)
-		}
-		if again := n.Normalized(); again != text {
-			t.Fatalf("%q: normal form %q has the normal form %q", e, text, again)
-		}
-		for i := range e.fields {
-			if i == domField && n.fields[i].star != e.fields[i].star || i == dowField && n.fields[i].star != e.fields[i].star {
-				t.Fatalf("%q: normal form %q loses or gains a star", e, text)
-			}
+		for range 10 {
+			checkNormalized(t, anyExpression(t))
 		}
 	})
+}
+
+func checkNormalized(t *rapid.T, e *Expression) {
+	text := e.Normalized()
+	n, err := Parse(text)
+	if err != nil {
+		t.Fatalf("%q: normal form %q: %v", e, text, err)
+	}
+	if n.calendar != e.calendar || n.fixed != e.fixed {
+		t.Fatalf("%q: normal form %q means something else", e, text)
+	}
+	if again := n.Normalized(); again != text {
+		t.Fatalf("%q: normal form %q has the normal form %q", e, text, again)
+	}
+	for i := range e.fields {
+		if i == domField && n.fields[i].star != e.fields[i].star || i == dowField && n.fields[i].star != e.fields[i].star {
+			t.Fatalf("%q: normal form %q loses or gains a star", e, text)
+		}
+	}
 }
