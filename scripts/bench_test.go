@@ -234,3 +234,5 @@ func sortedList(list []string) []string {
 	slices.Sort(list)
 	return list
 }
+
+func replaceOnce(s, old, with string) string { return strings.Replace(s, old, with, 1) }

@@ -16,7 +16,7 @@ import (
 //
 //	kind \t arrival \t created \t due \t expiry \t                        by the script
 //	queue \t name \t retention \t unique \t schedule \t incarnation \t
-//	superseded \t tick \t next \t own \t trigger \t maxAttempts \t
+//	superseded \t tick \t [next \t own \t] trigger \t maxAttempts \t
 //	timeout \t minBackoff \t maxBackoff \n headers \n args              the tail
 //
 // Fields are text without tabs, times unix ms, durations ms, and empty when the
@@ -26,9 +26,9 @@ import (
 // schedule. Lua never re-encodes args: it would turn large integers into floats
 // and empty lists into maps.
 const (
-	tailFields = 15
-	// Bodies of layout 1 have neither next nor own.
-	tailFields1 = 13
+	tailFields = 13
+	// Runs of schedules have next and own, but for those that layout 1 wrote.
+	runFields = 15
 )
 
 // NewJob describes a job to create. Zero values mean the defaults of package job.
@@ -123,11 +123,14 @@ func (n *NewJob) tail() string {
 	text(n.Incarnation)
 	instant(n.Superseded)
 	instant(n.Tick)
-	instant(n.Next)
-	if n.Own {
-		b.WriteByte('1')
+	if n.Schedule != "" {
+		instant(n.Next)
+		own := ""
+		if n.Own {
+			own = "1"
+		}
+		text(own)
 	}
-	b.WriteByte('\t')
 	text(string(n.Trigger))
 	number(int64(n.MaxAttempts), job.DefaultMaxAttempts)
 	number(ceilMilli(n.Timeout), job.DefaultTimeoutOf(n.Name).Milliseconds())
@@ -153,11 +156,11 @@ func (n *NewJob) tail() string {
 func decodeBody(id, body string, j *job.Job) error {
 	head, rest, _ := strings.Cut(body, "\n")
 	fields := strings.Split(head, "\t")
-	old := len(fields) == 5+tailFields1
-	if old {
+	plain := len(fields) == 5+tailFields
+	if plain {
 		fields = slices.Insert(fields, 13, "", "")
 	}
-	if len(fields) != 5+tailFields {
+	if len(fields) != 5+runFields {
 		return fmt.Errorf("the body of job %q is not readable", id)
 	}
 	var bad error
@@ -193,7 +196,7 @@ func decodeBody(id, body string, j *job.Job) error {
 	j.Unique, j.Schedule = fields[8], fields[9]
 	j.Tick = instant(12)
 	j.Trigger = job.Trigger(fields[15])
-	j.FromDefinition = j.Schedule != "" && (fields[14] == "1" || old && j.Trigger == job.TriggerSchedule)
+	j.FromDefinition = j.Schedule != "" && (fields[14] == "1" || plain && j.Trigger == job.TriggerSchedule)
 	j.MaxAttempts = int(number(16, job.DefaultMaxAttempts))
 	j.Timeout = span(17, job.DefaultTimeoutOf(j.Name))
 	j.MinBackoff = span(18, job.DefaultMinBackoff)

@@ -18,7 +18,7 @@ func TestBodiesComeBack(t *testing.T) {
 	n := NewJob{
 		Queue: "low", Name: "a/b.c:d", Args: json.RawMessage(`{"a":[1]}`), Headers: map[string]string{"k": "v\n\t"}, Trigger: job.TriggerCLI,
 		Unique: "u v é", MaxAttempts: 7, Timeout: time.Hour, MinBackoff: time.Minute, MaxBackoff: 2 * time.Hour, Retention: 3 * time.Hour,
-		Schedule: "s", Incarnation: "4", Tick: at, Superseded: at,
+		Schedule: "s", Incarnation: "4", Tick: at, Superseded: at, Next: at,
 	}
 	var got job.Job
 	if err := decodeBody("id", "X\t00000000000a\t1000\t2000\t3000\t"+n.tail(), &got); err != nil {
@@ -66,12 +66,34 @@ func TestTimeoutsOfNames(t *testing.T) {
 	}
 }
 
+// Runs that layout 1 planned are read, and say whose their args are by who made them.
+func TestBodiesOfLayout1(t *testing.T) {
+	for trigger, own := range map[job.Trigger]bool{job.TriggerSchedule: true, job.TriggerManual: false} {
+		var got job.Job
+		body := "X\t00000000000a\t1000\t2000\t\tlow\tname\t\t\ts\t4\t5000\t3000\t" + string(trigger) + "\t\t\t\t\n\n[1]"
+		if err := decodeBody("id", body, &got); err != nil {
+			t.Fatal(err)
+		}
+		if got.Trigger != trigger || got.FromDefinition != own || got.Schedule != "s" || got.Tick.UnixMilli() != 3000 || string(got.Args) != "[1]" {
+			t.Errorf("%+v", got)
+		}
+	}
+	n := NewJob{Queue: "low", Name: "n", Schedule: "s", Trigger: job.TriggerManual, Own: true, Next: time.UnixMilli(9000)}
+	for _, own := range []bool{true, false} {
+		n.Own = own
+		var got job.Job
+		if err := decodeBody("id", "X\t1\t1000\t2000\t\t"+n.tail(), &got); err != nil || got.FromDefinition != own || got.Trigger != n.Trigger {
+			t.Errorf("%+v, %v", got, err)
+		}
+	}
+}
+
 // The head stays below what a script reads of it.
 func TestTheHeadIsBounded(t *testing.T) {
 	far := time.UnixMilli(math.MaxInt64 / 1000)
 	n := NewJob{
 		Queue: strings.Repeat("q", 64), Name: strings.Repeat("n", 200), Unique: strings.Repeat("u", job.MaxUnique), Schedule: strings.Repeat("s", 100),
-		Incarnation: "9007199254740993", Tick: far, Superseded: far, Trigger: job.TriggerBackfill, MaxAttempts: job.MaxMaxAttempts,
+		Incarnation: "9007199254740993", Tick: far, Superseded: far, Next: far, Own: true, Trigger: job.TriggerBackfill, MaxAttempts: job.MaxMaxAttempts,
 		Timeout: math.MaxInt64, MinBackoff: math.MaxInt64, MaxBackoff: math.MaxInt64 - 1, Retention: math.MaxInt64,
 	}
 	head, _, _ := strings.Cut("X\t00000000000a\t1000000000000000\t1000000000000000\t1000000000000000\t"+n.tail(), "\n")

@@ -1,16 +1,13 @@
 -- head reads the bounded first part of a job's body (scripts/body.go writes it);
--- nil when the text is none. Every field is text, '' when it does not apply. Bodies
--- of layout 1 have neither next nor own.
+-- nil when the text is none. Every field is text, '' when it does not apply. Only
+-- runs of schedules have next and own, and not those that layout 1 wrote.
 local function head(text)
-  local common = '^([PX])\t(%x+)\t(%d+)\t(%d*)\t(%d*)\t([^\t\n]*)\t([^\t\n]*)\t(%d*)\t([^\t\n]*)\t([^\t\n]*)\t(%d*)\t(%d*)\t(%d*)\t'
-  local h = {}
+  local h, extra = {}, nil
   h.kind, h.arrival, h.created, h.due, h.expiry, h.queue, h.name, h.retention, h.unique, h.schedule, h.incarnation,
-    h.superseded, h.tick, h.next, h.own, h.trigger = string.match(text, common .. '(%d*)\t(1?)\t(%a*)\t')
-  if h.kind then return h end
-  h.kind, h.arrival, h.created, h.due, h.expiry, h.queue, h.name, h.retention, h.unique, h.schedule, h.incarnation,
-    h.superseded, h.tick, h.trigger = string.match(text, common .. '(%a*)\t')
+    h.superseded, h.tick, extra, h.trigger = string.match(text, '^([PX])\t(%x+)\t(%d+)\t(%d*)\t(%d*)\t([^\t\n]*)\t([^\t\n]*)\t(%d*)\t([^\t\n]*)\t([^\t\n]*)\t(%d*)\t(%d*)\t(%d*)\t([%d\t]*)(%a*)\t')
   if not h.kind then return nil end
-  h.next, h.own = '', ''
+  if h.schedule ~= '' then h.next, h.own = string.match(extra, '^(%d*)\t(1?)\t') end
+  h.next, h.own = h.next or '', h.own or ''
   return h
 end
 
