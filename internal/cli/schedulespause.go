@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -127,7 +126,7 @@ func (p *program) hold(c *cli.Context, v *values, word string, do func(context.C
 				items = append(items, held)
 				continue
 			}
-			if stops(err) || errors.Is(err, errors.ErrUnsupported) {
+			if stops(err) {
 				fatal = err
 				break
 			}
