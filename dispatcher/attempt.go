@@ -53,8 +53,8 @@ func (a *attempt) lose() {
 }
 
 // abandonAfter is how long after its timeout a handler may go on before its job
-// is settled without it.
-const abandonAfter = 5 * time.Second
+// is settled without it: somewhat longer than exec gives a command to end.
+const abandonAfter = 7 * time.Second
 
 // longestAttempt is the timeout of attempts that have a longer one: a clock cannot
 // count much further.

@@ -36,6 +36,9 @@ func (d *Dispatcher) beat(work context.Context) {
 		if stopped {
 			return
 		}
+		if d.cfg.Notes != nil {
+			maps.Copy(p.Fields, d.cfg.Notes())
+		}
 		ctx, cancel := context.WithTimeout(work, d.callTimeout())
 		err := d.set.Beat(ctx, p)
 		cancel()

@@ -70,6 +70,9 @@ type Config struct {
 	Log zerolog.Logger
 	// Presence is shown of this process in the list of workers.
 	Presence map[string]string
+	// Notes, if set, is asked for more to show with every heartbeat. It must
+	// return soon.
+	Notes func() map[string]string
 	// Observe, if set, is called after each attempt has been settled. It must
 	// return soon.
 	Observe func(Outcome)

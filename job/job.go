@@ -18,7 +18,17 @@ const (
 	DefaultMinBackoff  = time.Second
 	DefaultMaxBackoff  = time.Hour
 	DefaultTimeout     = 10 * time.Minute
+	DefaultHTTPTimeout = 30 * time.Second // of the bundled handler http
 )
+
+// DefaultTimeoutOf is the timeout of one attempt at a job called name that is given
+// none.
+func DefaultTimeoutOf(name string) time.Duration {
+	if name == "http" {
+		return DefaultHTTPTimeout
+	}
+	return DefaultTimeout
+}
 
 // Limits that hold for every job, however it was made.
 const (

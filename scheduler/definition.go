@@ -20,7 +20,7 @@ type Definition struct {
 	Job   string          `json:"job"`
 	Args  json.RawMessage `json:"args"`
 
-	// Timeout limits one attempt; zero means job.DefaultTimeout.
+	// Timeout limits one attempt; zero means job.DefaultTimeoutOf its job.
 	Timeout time.Duration `json:"timeout"`
 	// MaxAttempts counts the first attempt; zero means job.DefaultMaxAttempts.
 	MaxAttempts int `json:"maxAttempts"`

@@ -23,7 +23,7 @@ func WithUnique(key string) Option {
 	return func(n *scripts.NewJob) error { n.Unique = key; return job.CheckUnique(key) }
 }
 
-// WithTimeout limits one attempt; the default is job.DefaultTimeout.
+// WithTimeout limits one attempt; the default is job.DefaultTimeoutOf its name.
 func WithTimeout(d time.Duration) Option {
 	return func(n *scripts.NewJob) error { n.Timeout = d; return positive("timeout", d) }
 }

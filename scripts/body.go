@@ -138,7 +138,7 @@ func (n *NewJob) tail() string {
 	}
 	text(string(n.Trigger))
 	number(int64(n.MaxAttempts), job.DefaultMaxAttempts)
-	number(ceilMilli(n.Timeout), job.DefaultTimeout.Milliseconds())
+	number(ceilMilli(n.Timeout), job.DefaultTimeoutOf(n.Name).Milliseconds())
 	number(ceilMilli(n.MinBackoff), job.DefaultMinBackoff.Milliseconds())
 	if ms := ceilMilli(n.MaxBackoff); ms != 0 && ms != job.DefaultMaxBackoff.Milliseconds() {
 		b.WriteString(strconv.FormatInt(ms, 10))
@@ -203,7 +203,7 @@ func decodeBody(id, body string, j *job.Job) error {
 	j.Trigger = job.Trigger(fields[15])
 	j.FromDefinition = j.Schedule != "" && (fields[14] == "1" || plain && j.Trigger == job.TriggerSchedule)
 	j.MaxAttempts = int(number(16, job.DefaultMaxAttempts))
-	j.Timeout = span(17, job.DefaultTimeout)
+	j.Timeout = span(17, job.DefaultTimeoutOf(j.Name))
 	j.MinBackoff = span(18, job.DefaultMinBackoff)
 	j.MaxBackoff = span(19, job.DefaultMaxBackoff)
 	if bad != nil {

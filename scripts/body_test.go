@@ -43,6 +43,29 @@ func TestBodiesComeBack(t *testing.T) {
 	}
 }
 
+// What a body leaves out depends on the name, and a timeout that was given stays.
+func TestTimeoutsOfNames(t *testing.T) {
+	for _, name := range []string{"mail", "http"} {
+		for given, want := range map[time.Duration]time.Duration{
+			0:                      job.DefaultTimeoutOf(name),
+			job.DefaultTimeout:     job.DefaultTimeout,
+			job.DefaultHTTPTimeout: job.DefaultHTTPTimeout,
+			time.Second:            time.Second,
+		} {
+			var got job.Job
+			if err := decodeBody("id", "P\t1\t1000\t\t\t"+(&NewJob{Queue: "q", Name: name, Timeout: given}).tail(), &got); err != nil {
+				t.Fatal(err)
+			}
+			if got.Timeout != want {
+				t.Errorf("timeout %v of %s comes back as %v, want %v", given, name, got.Timeout, want)
+			}
+		}
+	}
+	if http, mail := job.DefaultTimeoutOf("http"), job.DefaultTimeoutOf("mail"); http != 30*time.Second || mail != 10*time.Minute {
+		t.Errorf("defaults are %v for http and %v for others, want 30s and 10m", http, mail)
+	}
+}
+
 // Runs that layout 1 planned are read, and say whose their args are by who made them.
 func TestBodiesOfLayout1(t *testing.T) {
 	for trigger, own := range map[job.Trigger]bool{job.TriggerSchedule: true, job.TriggerManual: false} {

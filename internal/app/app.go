@@ -127,11 +127,14 @@ func (s *service) build() error {
 	}
 	if o.has("worker") {
 		reg := worker.NewRegistry()
-		bundled.Register(reg, bundled.Options{Redis: o.Redis, Log: component(o, "handler")})
+		bundled.Register(reg, bundled.Options{
+			Redis: o.Redis, Log: component(o, "handler"), Version: o.Version,
+			AllowExec: o.AllowExec, HTTPAllow: o.HTTPAllow, HTTPDeny: o.HTTPDeny, HTTPProxy: o.HTTPProxy,
+		})
 		s.dispatcher = dispatcher.New(o.Redis, reg, dispatcher.Config{
 			Namespace: o.Namespace, Queues: o.Queues, Weights: o.Weights, Concurrency: o.Concurrency,
 			Lease: o.Lease, Grace: o.Grace, MaxLost: o.MaxLost, Log: component(o, "dispatcher"),
-			Presence: map[string]string{"version": o.Version, "roles": strings.Join(o.Roles, " ")}, Observe: o.observe,
+			Presence: map[string]string{"version": o.Version, "roles": strings.Join(o.Roles, " ")}, Notes: s.notes, Observe: o.observe,
 		})
 		s.parts = append(s.parts, part{"worker", s.dispatcher.LastPass})
 	}
@@ -177,7 +180,8 @@ func (s *service) firstError() error {
 	}
 }
 
-// checkLayout refuses a namespace of a newer version. While Redis is away it lets
+// checkLayout refuses a namespace of a newer version, and a Redis that does not do
+// for an operator who is strict about it. While Redis is away it lets
 // the service start: the roles wait for Redis by themselves, and the check is made
 // as soon as it answers.
 func (s *service) checkLayout(ctx context.Context) error {
@@ -188,7 +192,10 @@ func (s *service) checkLayout(ctx context.Context) error {
 	hello := func() error {
 		call, cancel := context.WithTimeout(ctx, 2*time.Second)
 		defer cancel()
-		return set.Hello(call)
+		if err := set.Hello(call); err != nil {
+			return err
+		}
+		return s.checkEviction(call)
 	}
 	err = hello()
 	if err == nil {

@@ -36,7 +36,7 @@ func Dev(ctx context.Context, opts Options) error {
 	defer rdb.Close()
 
 	show := &screen{out: opts.Dev}
-	opts.Redis, opts.Roles = rdb, Roles
+	opts.Redis, opts.Roles, opts.embedded = rdb, Roles, true
 	opts.observe, opts.loaded = show.outcome, show.load
 	opts.started = func(s *service, l net.Listener) { show.banner(s, mini.Addr(), l) }
 	return Run(ctx, opts)
@@ -68,6 +68,7 @@ func (s *screen) banner(service *service, addr string, l net.Listener) {
 	fmt.Fprintf(s.out, "  schedules   %s   %d schedules; %s\n", from, len(s.definitions), note)
 	fmt.Fprintf(s.out, "try:  export REDIS_URL=redis://%s/0\n", addr)
 	fmt.Fprintf(s.out, "      bide later --in 5s log '{\"message\":\"hi\"}'\n")
+	fmt.Fprintf(s.out, "      bide schedules list && bide preview --count 3\n")
 	fmt.Fprintf(s.out, "      bide stats && bide audit      (or redis-cli -p %s)\n", port)
 	s.begun = true
 	s.next()
@@ -155,8 +156,12 @@ func (s *screen) outcome(o dispatcher.Outcome) {
 	fmt.Fprintf(s.out, "%s %-27s %-10s %s\n", clock.Now().Format(time.TimeOnly), label(j), word, clean(text))
 }
 
-// label names a job: a tick by its schedule and local time.
+// label names a job: a tick by its schedule and local time, a run by hand by its
+// schedule.
 func label(j *job.Job) string {
+	if j.Schedule != "" && j.Tick.IsZero() {
+		return j.Schedule + " (by hand)"
+	}
 	if j.Schedule != "" {
 		return j.Schedule + "@" + j.Tick.Local().Format(time.TimeOnly)
 	}

@@ -98,7 +98,7 @@ func TestDevShowsWhatHappens(t *testing.T) {
 			d := dev(t, files...)
 			d.sees(5*time.Second, `^bide 1\.2\.3 dev: embedded Redis, nothing is kept after exit$`)
 			began := time.Now()
-			d.sees(time.Second, `^  schedules   \(the sample\) .*3 schedules; write a schedules\.yaml`)
+			d.sees(time.Second, `^  schedules   \(the sample\) .*7 schedules; write a schedules\.yaml`)
 			d.sees(time.Second, `^next          .*(flaky-demo|hello-every-10s) in \d+s · .*nightly-report \w{3} 01:30 CES?T in \S+`)
 			health := d.sees(time.Second, `(http://127\.0\.0\.1:\d+/-/ready)$`)[1]
 			address := d.sees(time.Second, `^  redis       (redis://\S+)$`)[1]
@@ -203,10 +203,12 @@ func TestOutcomesInWords(t *testing.T) {
 	due := time.Date(2026, 11, 30, 9, 0, 5, 0, time.UTC)
 	plain := &job.Job{ID: "one", Name: "log", Args: []byte(`{"message":"hi"}`), Due: due, Started: due.Add(400 * time.Microsecond), MaxAttempts: 4}
 	again := &job.Job{ID: "one", Name: "x", Due: due, Started: due, Attempts: 1, MaxAttempts: 4}
+	byHand := &job.Job{ID: "nightly@0190", Schedule: "nightly", Name: "x", Due: due, Started: due, MaxAttempts: 4}
 	for name, tt := range map[string]struct {
 		outcome dispatcher.Outcome
 		want    string
 	}{
+		"a run by hand":      {dispatcher.Outcome{Job: byHand, State: job.Completed, Took: time.Millisecond}, `nightly (by hand)           completed  0.0ms late, 1.0ms`},
 		"completed":          {dispatcher.Outcome{Job: plain, State: job.Completed, Took: time.Millisecond}, `one                         completed  0.4ms late, 1.0ms  "hi"`},
 		"completed at last":  {dispatcher.Outcome{Job: again, State: job.Completed, Took: 1500 * time.Millisecond}, `one                         completed  attempt 2, 1.5s`},
 		"failed":             {dispatcher.Outcome{Job: plain, State: job.Delayed, Err: errors.New("no\x1b[31m\nway"), Pause: 1400 * time.Millisecond}, "one                         failed     attempt 1 of 4, again in 1.4s: no [31m way"},

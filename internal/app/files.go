@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -36,6 +38,31 @@ type files struct {
 	state string // what is wrong with reading them, said once
 	// applied is what this process has applied last.
 	applied []scheduler.Definition
+	judged  string // what is wrong with the content read last
+
+	mu sync.Mutex
+	// amiss is why the content of the files is not in effect, empty if it is.
+	amiss string
+}
+
+// trouble says why the files are not in effect as they stand, for doctor; empty if
+// they are.
+func (f *files) trouble() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.amiss
+}
+
+// judge notes what is wrong with the content that was read last.
+func (f *files) judge(amiss string) {
+	f.judged = amiss
+	f.note(amiss)
+}
+
+func (f *files) note(amiss string) {
+	f.mu.Lock()
+	f.amiss = amiss
+	f.mu.Unlock()
 }
 
 func newFiles(o Options, s *scheduler.Scheduler) *files { return &files{opts: o, sched: s} }
@@ -100,6 +127,7 @@ func (f *files) reload(asked bool) {
 			log.Error().Err(err).Msg("schedules file cannot be read; what is applied stays")
 		}
 		f.state = state
+		f.note("cannot be read: " + err.Error())
 		return
 	}
 	if hash == f.hash && f.state == "" && !asked {
@@ -110,23 +138,28 @@ func (f *files) reload(asked bool) {
 	f.hash = hash
 	f.state = ""
 	if !changed && !asked {
+		f.note(f.judged)
 		return
 	}
 	r := f.load(sources)
 	if r.Fatal {
+		f.judge("refused as a whole: " + schedulefile.Summary(r))
 		log.Error().Str("summary", schedulefile.Summary(r)).Msg("schedules file refused; nothing changes")
 		return
 	}
 	if err := f.sched.Replace(r.Definitions, r.Bad); err != nil {
+		f.judge("refused as a whole: " + err.Error())
 		log.Error().Err(err).Msg("schedules refused; nothing changes")
 		return
 	}
 	f.tell(f.inForce(r))
 	if r.Errors() > 0 {
+		f.judge("bad entries keep their last good definition: " + strings.Join(r.Bad[:min(len(r.Bad), 10)], ", ") + "; " + schedulefile.Summary(r))
 		log.Error().Str("summary", schedulefile.Summary(r)).Strs("schedules", r.Bad).
 			Msg("bad entries keep their last good definition; the others apply")
 		return
 	}
+	f.judge("")
 	log.Info().Str("summary", schedulefile.Summary(r)).Msg("schedules file read")
 }
 
@@ -185,7 +218,9 @@ func readFile(name string) ([]byte, error) {
 
 // load checks the files and prints what is wrong with them.
 func (f *files) load(sources []schedulefile.Source) schedulefile.Result {
-	r := schedulefile.Load(sources, CheckOptions())
+	check := CheckOptions()
+	check.AllowExec = f.opts.AllowExec
+	r := schedulefile.Load(sources, check)
 	if f.opts.Problems != nil {
 		schedulefile.Print(f.opts.Problems, r.Problems, f.opts.Color)
 	}

@@ -274,7 +274,7 @@ func TestTheShippedFileIsFaultless(t *testing.T) {
 	for _, p := range r.Problems {
 		t.Errorf("%+v", p)
 	}
-	if r.Fatal || len(r.Definitions) != 3 || r.Schedules != 3 {
+	if r.Fatal || len(r.Definitions) != 7 || r.Schedules != 7 {
 		t.Errorf("%d definitions of %d schedules", len(r.Definitions), r.Schedules)
 	}
 }
@@ -297,7 +297,7 @@ func TestTheBrokenPartOfTheShippedFileIsRefused(t *testing.T) {
 	t.Parallel()
 	data := uncommented(t)
 	r := schedulefile.Load([]schedulefile.Source{{Name: "schedules.yaml", Data: []byte(data)}}, CheckOptions())
-	if r.Fatal || len(r.Definitions) != 3 || !slices.Equal(r.Bad, []string{"broken"}) {
+	if r.Fatal || len(r.Definitions) != 7 || !slices.Equal(r.Bad, []string{"broken"}) {
 		t.Errorf("%d definitions, bad: %v", len(r.Definitions), r.Bad)
 	}
 	lines := strings.Split(data, "\n")

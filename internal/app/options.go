@@ -3,6 +3,8 @@ package app
 import (
 	"io"
 	"net"
+	"net/netip"
+	"net/url"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -18,8 +20,11 @@ type Options struct {
 	// Redis is closed by the caller.
 	Redis     redis.UniversalClient
 	Namespace string
-	Log       zerolog.Logger
-	Version   string
+	// StrictRedis refuses to serve unless Redis' eviction policy is noeviction;
+	// without it there is a warning.
+	StrictRedis bool
+	Log         zerolog.Logger
+	Version     string
 
 	// Roles: any of scheduler, promoter, worker, api.
 	Roles []string
@@ -43,6 +48,13 @@ type Options struct {
 	Grace       time.Duration
 	MaxLost     int
 
+	// AllowExec lets workers run the commands of exec jobs, and schedules have some.
+	AllowExec bool
+	// HTTPAllow and HTTPDeny are where http jobs may and may not connect to, and
+	// HTTPProxy is what they connect through; see bundled.Options.
+	HTTPAllow, HTTPDeny []netip.Prefix
+	HTTPProxy           *url.URL
+
 	DeadRetention time.Duration
 	DeadMax       int
 
@@ -59,6 +71,8 @@ type Options struct {
 	// Dev is where Dev tells people what happens.
 	Dev io.Writer
 
+	// embedded says that Redis is part of this process.
+	embedded bool
 	// observe, started and loaded are how Dev watches.
 	observe func(dispatcher.Outcome)
 	started func(*service, net.Listener)

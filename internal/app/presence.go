@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"crypto/rand"
+	"maps"
 	"os"
 	"strconv"
 	"strings"
@@ -12,6 +13,14 @@ import (
 	"github.com/bide-go/bide/internal/trouble"
 	"github.com/bide-go/bide/scripts"
 )
+
+// notes is what a process says of itself that changes.
+func (s *service) notes() map[string]string {
+	if s.files == nil {
+		return nil
+	}
+	return map[string]string{"files": s.files.trouble()}
+}
 
 // presence puts a process that runs no handlers on the list of live ones; one that
 // does is put there by its dispatcher.
@@ -29,6 +38,7 @@ func (s *service) presence(ctx context.Context) error {
 	watch := trouble.New(s.opts.Log, "heartbeat")
 	for ctx.Err() == nil {
 		wait := 5 * time.Second
+		maps.Copy(p.Fields, s.notes())
 		if err := set.Beat(ctx, p); err == nil {
 			watch.OK()
 		} else if ctx.Err() == nil {

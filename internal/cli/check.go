@@ -2,24 +2,26 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/bide-go/bide/internal/clock"
+	"github.com/bide-go/bide/internal/app"
 	"github.com/bide-go/bide/internal/schedulefile"
-	"github.com/bide-go/bide/worker/bundled"
 )
 
 func (p *program) checkCommand() *cli.Command {
 	return &cli.Command{
 		Name: "check", Usage: "check schedules files; no Redis is needed", ArgsUsage: "FILE…",
 		Description: "All files together are one set; - is standard input. The exit code is 3 if there are errors.",
-		Flags:       []cli.Flag{&cli.BoolFlag{Name: "strict", Usage: "let warnings fail, too"}},
-		Action:      p.check,
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "strict", Usage: "let warnings fail, too"},
+			&cli.BoolFlag{Name: "strict-env", Usage: "demand the environment variables and files that secret references name"},
+			&cli.BoolFlag{Name: "allow-exec", Usage: "allow schedules that run commands with the handler exec"},
+		},
+		Action: p.check,
 	}
 }
 
@@ -47,9 +49,9 @@ func (p *program) check(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	result := schedulefile.Load(sources, schedulefile.Options{
-		CheckArgs: checkArgs, Later: bundled.Later, Now: clock.Now(),
-	})
+	options := app.CheckOptions()
+	options.StrictEnv, options.AllowExec = c.Bool("strict-env"), c.Bool("allow-exec")
+	result := schedulefile.Load(sources, options)
 	if err := p.writeCheck(result); err != nil {
 		return err
 	}
@@ -103,14 +105,6 @@ func readFile(ctx context.Context, name string) ([]byte, error) {
 	defer f.Close()
 	data, _, err := readAtMost(ctx, f)
 	return data, err
-}
-
-func checkArgs(name string, args json.RawMessage) []schedulefile.ArgProblem {
-	var problems []schedulefile.ArgProblem
-	for _, problem := range bundled.Check(name, args) {
-		problems = append(problems, schedulefile.ArgProblem(problem))
-	}
-	return problems
 }
 
 func (p *program) writeCheck(result schedulefile.Result) error {

@@ -53,7 +53,8 @@ func (p *program) commands() *cli.Command {
 			p.devCommand(), p.serveCommand(),
 			p.laterCommand(), p.jobsCommand(), p.deadCommand(), p.queuesCommand(), p.workersCommand(),
 			p.statsCommand(), p.auditCommand(), p.doctorCommand(),
-			p.checkCommand(), p.versionCommand(),
+			p.schedulesCommand(), p.diffCommand(), p.applyCommand(), p.previewCommand(), p.explainCommand(),
+			p.checkCommand(), p.schemaCommand(), p.initCommand(), p.versionCommand(),
 		},
 	}
 	return root

@@ -198,6 +198,9 @@ func TestWhatTheDoctorFinds(t *testing.T) {
 		}, "workers.names", warns, "n4 (1 job), and 2 more"},
 		{"no workers", func(p *patient) { p.live = nil }, "workers.queues", failed, "no live process takes jobs, and 2 jobs wait"},
 		{"no workers needed", func(p *patient) { p.live, p.s.Sum.Waiting = nil, 0 }, "workers.queues", warns, "no live process takes jobs"},
+		{"files not in effect", func(p *patient) {
+			p.live = append(p.live, scripts.Worker{ID: "p-1", Fields: map[string]string{"host": "box", "pid": "7", "files": "refused as a whole: 1 error"}})
+		}, "schedules.load", warns, "box:7: refused as a whole: 1 error"},
 		{"unserved", func(p *patient) { p.waits.Queues = []scripts.Count{{Name: "custom", Jobs: 4}} }, "workers.queues", warns, "no live process serves custom (4 jobs)"},
 		{"workers cannot be read", func(p *patient) {
 			p.workers = func(context.Context) ([]scripts.Worker, error) { return nil, wrongType }

@@ -151,9 +151,6 @@ func (e *examination) schedulesLoad(ctx context.Context) (finding, error) {
 	if err != nil {
 		return finding{}, err
 	}
-	if len(applied) == 0 {
-		return finding{Status: fine, Detail: "no schedules are applied"}, nil
-	}
 	var bad []string
 	for _, a := range applied {
 		var d scheduler.Definition
@@ -172,7 +169,34 @@ func (e *examination) schedulesLoad(ctx context.Context) (finding, error) {
 		return finding{Status: failed, Detail: fmt.Sprintf("%d of %d cannot be planned: %s", len(bad), len(applied), firstFew(bad)),
 			Hint: "another version of bide has applied them: run this version everywhere, or let it apply its file again"}, nil
 	}
+	f, err := e.filesInEffect(ctx)
+	switch {
+	case err != nil || f.Status != "":
+		return f, err
+	case len(applied) == 0:
+		return finding{Status: fine, Detail: "no schedules are applied"}, nil
+	}
 	return finding{Status: fine, Detail: many(int64(len(applied)), "applied schedule", "applied schedules") + " can be planned"}, nil
+}
+
+// filesInEffect looks for live processes whose schedules files are not in effect as
+// they stand. They say so themselves.
+func (e *examination) filesInEffect(ctx context.Context) (finding, error) {
+	l, err := e.live(ctx)
+	if err != nil {
+		return finding{}, err
+	}
+	var amiss []string
+	for _, w := range l.workers {
+		if text := w.Fields["files"]; text != "" {
+			amiss = append(amiss, fmt.Sprintf("%s:%s: %s", w.Fields["host"], w.Fields["pid"], text))
+		}
+	}
+	if len(amiss) == 0 {
+		return finding{}, nil
+	}
+	return finding{Status: warns, Detail: "a process' schedules files are not in effect as they stand: " + firstFew(amiss),
+		Hint: "bide check FILE tells every mistake with its line; what was applied stays until it is repaired"}, nil
 }
 
 func firstFew(list []string) string {

@@ -29,6 +29,8 @@ type failure struct {
 	err  error
 	next string
 	told bool // its words have been written already
+	// excerpt is lines that show the place of the mistake.
+	excerpt []string
 }
 
 func (f *failure) Error() string { return f.err.Error() }
@@ -69,6 +71,11 @@ func (p *program) report(err error) int {
 			text += "; " + clean(next)
 		}
 		fmt.Fprintf(p.env.Stderr, "bide: %s\n", text)
+	}
+	if f != nil {
+		for _, line := range f.excerpt {
+			fmt.Fprintf(p.env.Stderr, "  %s\n", clean(line))
+		}
 	}
 	return code
 }

@@ -30,7 +30,7 @@ func (p *program) laterCommand() *cli.Command {
 			&cli.StringFlag{Name: "max-attempts", Usage: "`N` attempts in all, the first included (default 4)"},
 			&cli.StringFlag{Name: "min-backoff", Usage: "least `DURATION` between attempts (default 1s)"},
 			&cli.StringFlag{Name: "max-backoff", Usage: "most `DURATION` between attempts (default 1h)"},
-			&cli.StringFlag{Name: "timeout", Usage: "`DURATION` of one attempt (default 10m)"},
+			&cli.StringFlag{Name: "timeout", Usage: "`DURATION` of one attempt (default 10m; of http 30s)"},
 			&cli.StringFlag{Name: "expiry", Usage: "`TIME` or duration after which it is not started any more (default none)"},
 			&cli.StringFlag{Name: "retention", Usage: "`DURATION` to keep the finished job for (default 0s: only the count is kept)"},
 			&cli.StringSliceFlag{Name: "header", Usage: "`K=V` to travel with the job; may be given again"},
@@ -103,14 +103,20 @@ func (p *program) laterRequest(c *cli.Context) (scheduler.Request, error) {
 		return request, err
 	}
 	request.Args = args
+	return request, fitArgs(request.Name, args)
+}
+
+// fitArgs refuses args that the bundled handler name cannot use, or may not in a job
+// that is not made from a definition.
+func fitArgs(name string, args json.RawMessage) error {
 	var wrong several
-	for _, problem := range bundled.Check(request.Name, args) {
-		wrong = append(wrong, fmt.Errorf("args of %s: %s", request.Name, problem))
+	for _, problem := range bundled.Check(name, args) {
+		wrong = append(wrong, fmt.Errorf("args of %s: %s", name, problem))
 	}
 	if wrong != nil {
-		return request, &failure{code: exitUsage, err: wrong, next: "nothing was enqueued"}
+		return &failure{code: exitUsage, err: wrong, next: "nothing was enqueued"}
 	}
-	return request, nil
+	return refuseReferences(name, args)
 }
 
 // laterOptions reads the options of the job and has each check itself.

@@ -14,6 +14,7 @@ import (
 	"github.com/bide-go/bide/job"
 	"github.com/bide-go/bide/scheduler"
 	"github.com/bide-go/bide/scripts"
+	"github.com/bide-go/bide/worker/bundled"
 )
 
 // tryOption reports what an option thinks of its value.
@@ -54,6 +55,20 @@ func (v *values) headers() map[string]string {
 		}
 	}
 	return headers
+}
+
+// refuseReferences refuses args that name a secret of the worker, which it reads for
+// schedules only.
+func refuseReferences(name string, args []byte) error {
+	paths := bundled.References(name, args)
+	if len(paths) == 0 {
+		return nil
+	}
+	var wrong several
+	for _, path := range paths {
+		wrong = append(wrong, fmt.Errorf("args of %s: %q refers to a secret of the worker, which only the args of a schedule may do", name, path))
+	}
+	return &failure{code: exitUsage, err: wrong, next: "nothing was enqueued; put the job into a schedules file"}
 }
 
 // readArgs returns the text of args and its size, of which no more than is allowed

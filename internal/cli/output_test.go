@@ -93,6 +93,7 @@ func TestRelative(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "now", -400 * time.Millisecond: "now", 1600 * time.Millisecond: "in 2s", -90 * time.Second: "1m30s ago",
 		2*time.Hour + 10*time.Second: "in 2h", 26 * time.Hour: "in 1d2h", -30 * 24 * time.Hour: "30d ago",
+		7 * 24 * time.Hour: "in 7d", 119 * 24 * time.Hour: "in 119d", 7*24*time.Hour - time.Minute: "in 7d",
 	} {
 		if got := relative(d); got != want {
 			t.Errorf("relative(%s) = %q, want %q", d, got, want)

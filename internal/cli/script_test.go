@@ -74,6 +74,7 @@ func runScript(t *testing.T, file string, server *redistest.Server) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("REDIS_URL", server.URL())
 			env.Setenv("ADDR", server.Addr)
+			env.Setenv("EVIL", "x\x1b[31m\u202ey")
 			return nil
 		},
 	})

@@ -2,6 +2,9 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"net/netip"
+	"net/url"
 	"testing"
 	"time"
 
@@ -36,7 +39,8 @@ func known(o app.Options) app.Options {
 	return app.Options{
 		Namespace: o.Namespace, Roles: o.Roles, Files: o.Files, FilesGiven: o.FilesGiven, Queues: o.Queues, Weights: o.Weights,
 		Concurrency: o.Concurrency, Lease: o.Lease, Grace: o.Grace, MaxLost: o.MaxLost,
-		DeadRetention: o.DeadRetention, DeadMax: o.DeadMax, Listen: o.Listen, AnyPort: o.AnyPort,
+		DeadRetention: o.DeadRetention, DeadMax: o.DeadMax, Listen: o.Listen, AnyPort: o.AnyPort, StrictRedis: o.StrictRedis, AllowExec: o.AllowExec,
+		HTTPAllow: o.HTTPAllow, HTTPDeny: o.HTTPDeny, HTTPProxy: o.HTTPProxy,
 	}
 }
 
@@ -54,7 +58,9 @@ func check(t *testing.T, got, want app.Options) {
 		{"files given", g.FilesGiven, w.FilesGiven}, {"weights", g.Weights, w.Weights}, {"concurrency", g.Concurrency, w.Concurrency},
 		{"lease", g.Lease, w.Lease}, {"grace", g.Grace, w.Grace}, {"max lost", g.MaxLost, w.MaxLost},
 		{"dead retention", g.DeadRetention, w.DeadRetention}, {"dead max", g.DeadMax, w.DeadMax},
-		{"listen", g.Listen, w.Listen}, {"any port", g.AnyPort, w.AnyPort},
+		{"listen", g.Listen, w.Listen}, {"any port", g.AnyPort, w.AnyPort}, {"strict redis", g.StrictRedis, w.StrictRedis},
+		{"allow exec", g.AllowExec, w.AllowExec}, {"http allow", fmt.Sprint(g.HTTPAllow), fmt.Sprint(w.HTTPAllow)},
+		{"http deny", fmt.Sprint(g.HTTPDeny), fmt.Sprint(w.HTTPDeny)}, {"http proxy", fmt.Sprint(g.HTTPProxy), fmt.Sprint(w.HTTPProxy)},
 	} {
 		if diff := cmp.Diff(f.want, f.got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", f.name, diff)
@@ -96,6 +102,21 @@ func TestServeOptions(t *testing.T) {
 		map[string]string{"BIDE_QUEUES": "a=6,b=1", "BIDE_CONCURRENCY": "7", "BIDE_LEASE": "9s", "BIDE_GRACE": "0s", "BIDE_MAX_LOST": "1",
 			"BIDE_DEAD_RETENTION": "1h", "BIDE_DEAD_MAX": "9", "BIDE_NAMESPACE": "x", "BIDE_LISTEN": "localhost:81", "BIDE_FILE": "other.yaml"},
 		"serve", "--lease", "1s", "--file", "one.yaml", "--file", "two,three.yaml"), want)
+
+	want = defaults
+	want.StrictRedis = true
+	check(t, options(t, nil, "serve", "--strict-redis"), want)
+	check(t, options(t, map[string]string{"BIDE_STRICT_REDIS": "true"}, "serve"), want)
+	want.StrictRedis = false
+	check(t, options(t, map[string]string{"BIDE_STRICT_REDIS": "1"}, "serve", "--strict-redis=false"), want)
+
+	want = defaults
+	want.AllowExec = true
+	want.HTTPAllow = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.0.2.7/32"), netip.MustParsePrefix("fd00::/8")}
+	want.HTTPDeny = []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}
+	want.HTTPProxy = &url.URL{Scheme: "http", Host: "proxy:3128"}
+	check(t, options(t, map[string]string{"BIDE_ALLOW_EXEC": "1", "BIDE_HTTP_DENY_CIDR": "10.1.0.0/16", "BIDE_HTTP_PROXY": "http://proxy:3128", "BIDE_HTTP_ALLOW_CIDR": "x"},
+		"serve", "--http-allow-cidr", "10.0.0.0/8, 192.0.2.7", "--http-allow-cidr=fd00::/8"), want)
 
 	want = defaults
 	want.Files, want.FilesGiven, want.AnyPort = []string{"my.yaml"}, true, true

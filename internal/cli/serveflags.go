@@ -33,6 +33,10 @@ func serviceFlags() []cli.Flag {
 		&cli.StringFlag{Name: "listen", Usage: "`ADDRESS` of the HTTP endpoints; port 0 takes a free one (default " + defaultListen + " with role api, else none)"},
 		&cli.StringFlag{Name: "dead-retention", Usage: "keep dead jobs for `DURATION` (default 90d)"},
 		&cli.StringFlag{Name: "dead-max", Usage: "keep at most `N` dead jobs (default 100000)"},
+		&cli.BoolFlag{Name: "strict-redis", Usage: "refuse to start unless Redis' maxmemory-policy is noeviction (default: warn)"},
+		&cli.BoolFlag{Name: "allow-exec", Usage: "let jobs of the handler exec run commands: whoever may enqueue then runs them as this user (default: they wait)"},
+		&cli.StringSliceFlag{Name: "http-allow-cidr", Usage: "connect jobs of the handler http to `CIDR` only; a list or given again (default: anywhere but link-local, multicast and unspecified addresses)"},
+		&cli.StringSliceFlag{Name: "http-deny-cidr", Usage: "do not connect jobs of the handler http to `CIDR`; a list or given again"},
 	}
 }
 
@@ -50,6 +54,9 @@ func (p *program) serviceOptions(v *values) app.Options {
 
 		DeadRetention: v.span("dead-retention", 90*24*time.Hour, time.Second),
 		DeadMax:       v.number("dead-max", 100_000, 1_000_000_000),
+
+		StrictRedis: v.yes("strict-redis"), AllowExec: v.yes("allow-exec"),
+		HTTPAllow: v.prefixes("http-allow-cidr"), HTTPDeny: v.prefixes("http-deny-cidr"), HTTPProxy: v.proxy("BIDE_HTTP_PROXY"),
 	}
 	o.Queues, o.Weights = v.queues()
 	p.refuseLater(v)

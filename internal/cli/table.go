@@ -11,10 +11,13 @@ import (
 
 // column is a column of a table. When the terminal is too narrow for the table,
 // columns give way to a readable width, those with the highest yield first, and
-// only then to less. A column that is optional is left out if it is empty.
+// only then to less. A column that is optional is left out if it is empty. What
+// does not fit is cut, in a column that wraps continued on the next line.
 type column struct {
 	head     string
+	exact    bool // the head is a name, and not written in capitals
 	right    bool
+	wrap     bool
 	yield    int
 	optional bool
 }
@@ -64,8 +67,15 @@ func (p *program) table(columns []column, rows [][]cell) error {
 	head := make(table.Row, len(columns))
 	configs := make([]table.ColumnConfig, len(columns))
 	for i, c := range columns {
-		head[i] = painted(p.set.color, bold, fit(strings.ToUpper(c.head), limits[i]))
+		title := c.head
+		if !c.exact {
+			title = strings.ToUpper(title)
+		}
+		head[i] = painted(p.set.color, bold, fit(title, limits[i]))
 		configs[i] = table.ColumnConfig{Number: i + 1}
+		if c.wrap && limits[i] > 0 {
+			configs[i].WidthMax, configs[i].WidthMaxEnforcer = limits[i], prettytext.WrapSoft
+		}
 		if c.right {
 			configs[i].Align, configs[i].AlignHeader = prettytext.AlignRight, prettytext.AlignRight
 		}
@@ -75,7 +85,11 @@ func (p *program) table(columns []column, rows [][]cell) error {
 	for _, row := range rows {
 		shown := make(table.Row, len(row))
 		for i, c := range row {
-			shown[i] = painted(p.set.color, c.paint, fit(c.text, limits[i]))
+			limit := limits[i]
+			if columns[i].wrap {
+				limit = 0
+			}
+			shown[i] = painted(p.set.color, c.paint, fit(c.text, limit))
 		}
 		t.AppendRow(shown)
 	}

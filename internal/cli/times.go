@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/bide-go/bide/internal/duration"
@@ -66,10 +67,10 @@ func roughly(far time.Duration) string {
 		far = far.Round(time.Second)
 	case far < 24*time.Hour:
 		far = far.Round(time.Minute)
-	case far < 7*24*time.Hour:
+	case far < 7*24*time.Hour-30*time.Minute:
 		far = far.Round(time.Hour)
 	default:
-		far = far.Round(24 * time.Hour)
+		return fmt.Sprintf("%dd", far.Round(24*time.Hour)/(24*time.Hour)) // 17 weeks are 119d, as 118d before it
 	}
 	return duration.Format(far)
 }

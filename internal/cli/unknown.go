@@ -13,7 +13,6 @@ import (
 // laterCommands are the commands that a later version has. They are refused by
 // name, so that nobody takes them for a spelling mistake.
 var laterCommands = []string{
-	"preview", "explain", "diff", "apply", "schedules", "schema", "init",
 	"health", "top", "events", "notify", "generate", "completion", "import",
 	"jobs wait", "jobs logs",
 }
@@ -23,11 +22,6 @@ var laterCommands = []string{
 var laterFlags = map[string][]string{
 	"server":           nil,
 	"token-file":       nil,
-	"strict-env":       {"check"},
-	"allow-exec":       {"check", "serve", "dev"},
-	"http-allow-cidr":  {"serve", "dev"},
-	"http-deny-cidr":   {"serve", "dev"},
-	"strict-redis":     {"serve", "dev"},
 	"auth-file":        {"serve", "dev"},
 	"insecure-no-auth": {"serve", "dev"},
 	"ui-role":          {"serve", "dev"},
@@ -39,15 +33,23 @@ var laterFlags = map[string][]string{
 	"fix":              {"doctor"},
 }
 
-// otherWords are what people call a command elsewhere.
-var otherWords = map[string]string{
-	"enqueue": "later", "push": "later", "add": "later", "run": "later", "execute": "later",
-	"job": "jobs", "ls": "list", "list": "jobs list", "get": "show", "cat": "show", "rm": "cancel", "delete": "cancel",
-	"kill": "cancel", "revive": "retry", "postpone": "reschedule", "move": "reschedule",
-	"start": "serve", "server": "serve", "worker": "serve", "scheduler": "serve",
-	"validate": "check", "lint": "check", "info": "stats", "status": "stats",
-	"queue": "queues", "lanes": "queues", "unpause": "resume", "purge": "clear", "empty": "clear", "stop": "pause",
-	"processes": "workers", "busy": "workers", "morgue": "dead", "failed": "dead", "diagnose": "doctor",
+// otherWords are what people call a command elsewhere, with what it may be here; the
+// first that fits the place counts.
+var otherWords = map[string][]string{
+	"enqueue": {"later"}, "push": {"later"}, "add": {"later"}, "execute": {"later"}, "run": {"schedules run", "later"},
+	"job": {"jobs"}, "ls": {"list"}, "list": {"jobs list"}, "get": {"show"}, "cat": {"show"}, "rm": {"cancel"}, "delete": {"cancel"},
+	"kill": {"cancel"}, "revive": {"retry"}, "postpone": {"reschedule"}, "move": {"reschedule"},
+	"start": {"run", "serve"}, "server": {"serve"}, "worker": {"serve"}, "scheduler": {"serve"},
+	"validate": {"check"}, "lint": {"check"}, "info": {"show", "stats"}, "status": {"show", "stats"},
+	"queue": {"queues"}, "lanes": {"queues"}, "unpause": {"resume", "schedules resume"}, "purge": {"clear"}, "empty": {"clear"},
+	"stop": {"pause"}, "pause": {"schedules pause"}, "resume": {"schedules resume"}, "suspend": {"pause", "schedules pause"}, "unsuspend": {"resume"},
+	"disable": {"pause", "schedules pause"}, "enable": {"resume", "schedules resume"},
+	"processes": {"workers"}, "busy": {"workers"}, "morgue": {"dead"}, "failed": {"dead"}, "diagnose": {"doctor"},
+	"schedule": {"schedules"}, "cron": {"schedules"}, "crons": {"schedules"}, "cronjobs": {"schedules"}, "crontab": {"schedules"}, "periodic": {"schedules"},
+	"trigger": {"run", "schedules run"}, "now": {"run"}, "runs": {"history"}, "log": {"history"}, "describe": {"show", "explain"},
+	"catchup": {"backfill"}, "backfill": {"schedules backfill"}, "history": {"schedules history"},
+	"next": {"preview"}, "upcoming": {"preview"}, "words": {"explain"}, "plan": {"diff"}, "deploy": {"apply"}, "sync": {"apply"}, "load": {"apply"},
+	"new": {"init"}, "sample": {"init"}, "jsonschema": {"schema"},
 }
 
 func notYet(what string) error {
@@ -64,10 +66,12 @@ func unknownCommand(path []*cli.Command, current *cli.Command, arg string) error
 		names[i] = c.Name
 	}
 	next := "see " + pathName(path) + " --help"
-	other := otherWords[arg]
-	first, _, _ := strings.Cut(other, " ")
-	if !slices.Contains(names, first) {
-		other = nearest(arg, names)
+	other := nearest(arg, names)
+	for _, word := range otherWords[arg] {
+		if first, _, _ := strings.Cut(word, " "); slices.Contains(names, first) {
+			other = word
+			break
+		}
 	}
 	if other != "" {
 		next = fmt.Sprintf("did you mean %q?", strings.TrimPrefix(pathName(path)+" "+other, "bide "))

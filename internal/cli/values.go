@@ -81,6 +81,22 @@ func (v *values) word(flag, unset string, words ...string) string {
 	return found.text
 }
 
+// yes reads a flag without a value; its variable says true or false.
+func (v *values) yes(flag string) bool {
+	if v.c.IsSet(flag) {
+		return v.c.Bool(flag)
+	}
+	text := v.getenv(variable(flag))
+	if text == "" {
+		return false
+	}
+	on, err := strconv.ParseBool(text)
+	if err != nil {
+		v.refuse(variable(flag), fmt.Sprintf("%q is neither true nor false", text))
+	}
+	return on
+}
+
 // span reads a duration of at least least.
 func (v *values) span(flag string, unset, least time.Duration) time.Duration {
 	found, ok := v.find(flag)

@@ -43,6 +43,14 @@
 // duration since the Unix epoch, so every process computes the same instants
 // whenever it was started.
 //
+// # What can be said of it
+//
+// [Expression.Words] is when it fires in English, [Expression.Normalized] one text
+// for all expressions that mean the same, [Expression.Intervals] the shortest and
+// the longest time between two runs, [Expression.ClockChanges] what the coming clock
+// changes of a zone do to it, and [Expression.Warnings] what its author may not have
+// meant.
+//
 // The package reads no clock and keeps no state; its values may be shared between
 // goroutines.
 package cronexpr

@@ -2,92 +2,143 @@ package cronexpr
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
 
-// A clockNote is what one kind of clock change does to an expression. Changes that
-// differ in the date alone are one note.
-type clockNote struct {
-	before, after, hint string // the message, before and after the dates
-	dates               []string
+// ClockChange is a change of a zone's clocks and what it does to an expression.
+type ClockChange struct {
+	At       time.Time // the first instant with the new offset, in the zone
+	From, To string    // what the clocks show then and what they are set to: "02:00", "03:00"
+	Date     string    // the date of the wall times skipped or repeated: "2027-03-28"
+	// Effect is what happens to the runs: "02:30 does not exist: it runs once at
+	// 03:00". Without an effect on single times it says so.
+	Effect string
+	// Touched says that there are such times: a run is skipped, moved or repeated.
+	Touched bool
 }
 
-// clockChanges names the clock changes of the two years from now on that skip or
-// repeat a wall time of the expression. Interval jobs of all 24 hours are left
-// out: they just go on through a change.
-func (e *Expression) clockChanges(loc *time.Location, now time.Time) []Warning {
-	if !e.fixed && e.calendar.hour == span(0, 23) {
-		return nil
+// String is the whole in one line.
+func (c ClockChange) String() string {
+	return fmt.Sprintf("the clocks go from %s to %s on %s in %s; %s", c.From, c.To, c.Date, c.At.Location(), c.Effect)
+}
+
+// ClockChanges lists the changes of the clocks of loc (nil means UTC) in (from, to],
+// oldest first, with what each does to the expression.
+func (e *Expression) ClockChanges(loc *time.Location, from, to time.Time) []ClockChange {
+	if loc == nil {
+		loc = time.UTC
 	}
-	at, end := now.Unix(), now.AddDate(2, 0, 0).Unix()
-	if at < -farAway || end > farAway {
-		return nil
-	}
-	var notes []clockNote
-	for {
-		c, ok := firstChange(at, end, offsetAt(at, loc), loc)
-		if !ok {
-			break
+	var all []ClockChange
+	for _, c := range changesIn(from, to, loc) {
+		n, touched := e.note(c)
+		effect := n.times + n.happens + ": " + n.effect
+		switch {
+		case touched:
+		case e.every > 0:
+			effect = "it counts on in real time"
+		case e.always():
+			effect = "it goes on without a break"
+		default:
+			effect = "no run is skipped or repeated"
 		}
-		notes = e.note(notes, c, loc)
-		at = c.at
-	}
-	var all []Warning
-	for _, n := range notes {
-		all = append(all, Warning{
-			Code:    WarnClockChange,
-			Message: n.before + join(n.dates, "and") + n.after,
-			Hint:    n.hint,
+		all = append(all, ClockChange{
+			At: time.Unix(c.at, 0).In(loc), From: n.from, To: n.to, Date: n.date, Effect: effect, Touched: touched,
 		})
 	}
 	return all
 }
 
-// note adds what the change does to the expression, if anything.
-func (e *Expression) note(notes []clockNote, c change, loc *time.Location) []clockNote {
-	lo, hi := c.at+min(c.old, c.new), c.at+max(c.old, c.new) // the wall times concerned
-	times, several, ok := e.wallTimes(lo, hi)
-	if !ok {
-		return notes
+// always reports an interval job of all 24 hours, which just goes on through a
+// change.
+func (e *Expression) always() bool { return !e.fixed && e.calendar.hour == span(0, 23) }
+
+// A clockNote is what a clock change does to an expression. Changes that differ in
+// the date alone become one warning.
+type clockNote struct {
+	date, from, to         string // of the change
+	times, happens, effect string // of the runs; empty if it does nothing
+	hint                   string
+}
+
+// clockChanges names the clock changes of the two years from now on that skip or
+// repeat a wall time of the expression. Interval jobs of all 24 hours are left out.
+func (e *Expression) clockChanges(loc *time.Location, now time.Time) []Warning {
+	type group struct {
+		clockNote
+		dates []string
 	}
-	n := clockNote{hint: fmt.Sprintf("a time outside %s-%s, or the zone UTC, avoids it", wallClock(lo), wallClock(hi))}
-	from, to := wallClock(c.at+c.old), wallClock(c.at+c.new)
+	var groups []group
+	for _, c := range changes(now, loc) {
+		n, ok := e.note(c)
+		if !ok {
+			continue
+		}
+		date := n.date
+		n.date = ""
+		i := slices.IndexFunc(groups, func(g group) bool { return g.clockNote == n })
+		if i < 0 {
+			i = len(groups)
+			groups = append(groups, group{clockNote: n})
+		}
+		groups[i].dates = append(groups[i].dates, date)
+	}
+	var all []Warning
+	for _, g := range groups {
+		all = append(all, Warning{
+			Code: WarnClockChange,
+			Message: fmt.Sprintf("%s%s on %s in %s, where the clocks go from %s to %s: %s",
+				g.times, g.happens, join(g.dates, "and"), loc, g.from, g.to, g.effect),
+			Hint: g.hint,
+		})
+	}
+	return all
+}
+
+// note tells what the change does to the expression. It reports false if that is
+// nothing; the change itself is described all the same.
+func (e *Expression) note(c change) (clockNote, bool) {
+	lo, hi := c.at+min(c.old, c.new), c.at+max(c.old, c.new) // the wall times concerned
+	n := clockNote{date: wallDate(lo), from: wallClock(c.at + c.old), to: wallClock(c.at + c.new)}
+	n.hint = fmt.Sprintf("a time outside %s-%s, or the zone UTC, avoids it", wallClock(lo), wallClock(hi))
 	if !c.gap() && !c.repeat() {
 		// A correction, of a day perhaps: times of day would not tell.
 		n.hint = ""
-		from, to = wallDate(c.at+c.old)+" "+from, wallDate(c.at+c.new)+" "+to
+		n.from, n.to = wallDate(c.at+c.old)+" "+n.from, wallDate(c.at+c.new)+" "+n.to
 	}
-	moved := fmt.Sprintf(" in %s, where the clocks go from %s to %s: ", loc, from, to)
-	if c.new > c.old {
-		n.before, n.after = times+" does not exist on ", moved+"it does not run"
-		if several {
-			n.before = times + " do not exist on "
-		}
-		if e.fixed && c.gap() {
-			n.after = moved + "it runs once at " + wallClock(hi)
-			if wallDate(lo) != wallDate(hi) {
-				n.after += " of the next day"
-			}
-		}
-	} else {
-		n.before, n.after = times+" happens twice on ", moved+"it runs both times"
-		if several {
-			n.before = times + " happen twice on "
-		}
-		if e.fixed && c.repeat() {
-			n.after = moved + "it runs the first time only"
-		}
+	if e.every > 0 || e.always() {
+		return n, false
 	}
-	date := wallDate(lo)
-	for i, known := range notes {
-		if known.before == n.before && known.after == n.after {
-			notes[i].dates = append(notes[i].dates, date)
-			return notes
-		}
+	times, several, ok := e.wallTimes(lo, hi)
+	if !ok {
+		return n, false
 	}
-	n.dates = []string{date}
-	return append(notes, n)
+	n.times = times
+	switch skipped := c.new > c.old; {
+	case skipped && several:
+		n.happens = " do not exist"
+	case skipped:
+		n.happens = " does not exist"
+	case several:
+		n.happens = " happen twice"
+	default:
+		n.happens = " happens twice"
+	}
+	switch {
+	case e.fixed && c.gap():
+		n.effect = "it runs once at " + wallClock(hi)
+		if wallDate(lo) != wallDate(hi) {
+			n.effect += " of the next day"
+		}
+	case c.new > c.old:
+		n.effect = "it does not run"
+	case e.fixed && c.repeat():
+		n.effect = "it runs the first time only"
+	default:
+		n.effect = "it runs both times"
+	}
+	return n, true
 }
 
 // wallTimes lists the expression's wall times in [lo, hi), the first three by name.

@@ -21,6 +21,7 @@ import (
 	"github.com/bide-go/bide/job"
 	"github.com/bide-go/bide/promoter"
 	"github.com/bide-go/bide/worker"
+	"github.com/bide-go/bide/worker/bundled"
 )
 
 // workerEnv holds the settings of a worker process, as JSON.
@@ -68,6 +69,7 @@ func beWorker() int {
 	}()
 
 	reg := worker.NewRegistry()
+	bundled.Register(reg, bundled.Options{AllowExec: true})
 	reg.Handle("quick", func(_ context.Context, j *job.Job) error { say("start", j); return nil })
 	reg.Handle("sleep", func(ctx context.Context, j *job.Job) error {
 		say("start", j)

@@ -4,22 +4,22 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/bide-go/bide/internal/duration"
 	"github.com/bide-go/bide/job"
+	"github.com/bide-go/bide/scheduler"
 )
 
 // settings are the fields that an entry can also get from the defaults. An
 // entry's value replaces a default whole, so retry is one of them, not three.
 type settings struct {
-	timeZone string
-	queue    string
-	timeout  time.Duration
-	retry    retry
-}
-
-type retry struct {
-	maxAttempts            int
-	minBackoff, maxBackoff time.Duration
+	timeZone         string
+	queue            string
+	timeout          time.Duration
+	retry            retry
+	concurrency      scheduler.ConcurrencyPolicy
+	catchUp          scheduler.CatchUp
+	startingDeadline time.Duration
+	jitter           time.Duration
+	history          *scheduler.History
 }
 
 // defaults are the settings of a file's own defaults.
@@ -29,10 +29,14 @@ type defaults struct {
 	// are bad. all says the same of every field, as after a misspelt name.
 	broken map[string]bool
 	all    bool
+	// given are the fields that the file sets.
+	given fields
 }
 
 func readDefaults(src *source, p *pair) defaults {
-	d := defaults{settings: settings{timeZone: "UTC", queue: job.DefaultQueue}, broken: map[string]bool{}}
+	d := defaults{settings: settings{
+		timeZone: "UTC", queue: job.DefaultQueue, concurrency: scheduler.Forbid, catchUp: scheduler.Latest,
+	}, broken: map[string]bool{}}
 	if p == nil {
 		return d
 	}
@@ -43,7 +47,8 @@ func readDefaults(src *source, p *pair) defaults {
 	}
 	pairs, refused := s.pairs(p.value)
 	d.all = d.all || len(refused) > 0
-	for _, p := range s.sortOut(defaultsLevel, pairs).order {
+	d.given = s.sortOut(defaultsLevel, pairs)
+	for _, p := range d.given.order {
 		var bad bool
 		field := s.child(p.name)
 		field.bad = &bad
@@ -51,6 +56,30 @@ func readDefaults(src *source, p *pair) defaults {
 		d.broken[p.name] = bad
 	}
 	return d
+}
+
+// take copies the setting of that name from another place.
+func (set *settings) take(name string, from settings) {
+	switch name {
+	case "timeZone":
+		set.timeZone = from.timeZone
+	case "queue":
+		set.queue = from.queue
+	case "timeout":
+		set.timeout = from.timeout
+	case "retry":
+		set.retry = from.retry
+	case "concurrencyPolicy":
+		set.concurrency = from.concurrency
+	case "catchUp":
+		set.catchUp = from.catchUp
+	case "startingDeadline":
+		set.startingDeadline = from.startingDeadline
+	case "jitter":
+		set.jitter = from.jitter
+	case "history":
+		set.history = from.history
+	}
 }
 
 // read reads the setting of that name; it reports whether it is one.
@@ -64,6 +93,16 @@ func (set *settings) read(s scope, p pair) bool {
 		set.timeout = s.duration(p)
 	case "retry":
 		set.retry = s.retry(p)
+	case "concurrencyPolicy":
+		set.concurrency = scheduler.ConcurrencyPolicy(s.word(p, concurrencyWords, foreignConcurrency))
+	case "catchUp":
+		set.catchUp = scheduler.CatchUp(s.word(p, catchUpWords, foreignCatchUp))
+	case "startingDeadline":
+		set.startingDeadline = s.deadline(p)
+	case "jitter":
+		set.jitter = s.durationOrZero(p)
+	case "history":
+		set.history = s.history(p)
 	default:
 		return false
 	}
@@ -84,57 +123,4 @@ func (s scope) queue(p pair) string {
 			"workers serve it only if --queues names it")
 	}
 	return queue
-}
-
-const maxAttempts = 100
-
-func (s scope) retry(p pair) (r retry) {
-	if !isMap(p.value) {
-		hint := "for example retry: {maxAttempts: 4}"
-		if p.value.Tag == "!!int" {
-			hint = fmt.Sprintf("write retry: {maxAttempts: %s}", shorten(p.value.Value))
-		}
-		s.wrongType(p, "a map", hint)
-		return r
-	}
-	pairs, _ := s.pairs(p.value)
-	known := s.sortOut(retryLevel, pairs)
-	for _, p := range known.order {
-		field := s.child(p.name)
-		switch p.name {
-		case "maxAttempts":
-			n, _ := field.integer(p, 1, maxAttempts)
-			r.maxAttempts = int(n)
-		case "minBackoff":
-			r.minBackoff = field.duration(p)
-		case "maxBackoff":
-			r.maxBackoff = field.duration(p)
-		}
-	}
-	s.checkBackoff(known, r)
-	return r
-}
-
-// checkBackoff compares the bounds, a missing one being its default.
-func (s scope) checkBackoff(known fields, r retry) {
-	lo, hi := known.get("minBackoff"), known.get("maxBackoff")
-	least, most := orDefault(r.minBackoff, job.DefaultMinBackoff), orDefault(r.maxBackoff, job.DefaultMaxBackoff)
-	if least <= most || lo != nil && r.minBackoff == 0 || hi != nil && r.maxBackoff == 0 {
-		return
-	}
-	switch {
-	case lo == nil:
-		s.child("maxBackoff").fail("E008", hi.at(), fmt.Sprintf("%s is below minBackoff, which is %s by default", s.child("maxBackoff").label(), duration.Format(job.DefaultMinBackoff)), "set minBackoff too")
-	case hi == nil:
-		s.child("minBackoff").fail("E008", lo.at(), fmt.Sprintf("%s is above maxBackoff, which is %s by default", s.child("minBackoff").label(), duration.Format(job.DefaultMaxBackoff)), "set maxBackoff too")
-	default:
-		s.child("minBackoff").fail("E008", lo.at(), fmt.Sprintf("%s is above maxBackoff", s.child("minBackoff").label()), "minBackoff must be at most maxBackoff")
-	}
-}
-
-func orDefault(d, def time.Duration) time.Duration {
-	if d == 0 {
-		return def
-	}
-	return d
 }

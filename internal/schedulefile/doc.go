@@ -8,5 +8,6 @@
 // only a later version will understand, is an error.
 //
 // The package reads bytes and returns values. It opens no files, talks to no
-// server and never decides whether a definition takes effect.
+// server and never decides whether a definition takes effect. Only if asked to, with
+// StrictEnv, it looks whether the variables and files that hold secrets are there.
 package schedulefile

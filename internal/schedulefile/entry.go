@@ -2,11 +2,9 @@ package schedulefile
 
 import (
 	"fmt"
-	"net/url"
-	"regexp"
-	"strings"
-	"unicode/utf8"
+	"time"
 
+	"github.com/bide-go/bide/internal/cronexpr"
 	"github.com/bide-go/bide/job"
 	"github.com/bide-go/bide/scheduler"
 )
@@ -17,9 +15,13 @@ type entry struct {
 	opt      Options
 	defaults defaults
 	known    fields
-	set      settings
+	own      settings
 	exprs    []expression
+	exprsBad bool // one at least could not be read
 	def      scheduler.Definition
+
+	loc   *time.Location // nil if the zone is bad
+	ticks *cronexpr.Set  // nil if the zone or an expression is bad
 }
 
 func (e *entry) read(s scope, p pair) {
@@ -31,7 +33,7 @@ func (e *entry) read(s scope, p pair) {
 	e.known = s.sortOut(entryLevel, pairs)
 	for _, p := range e.known.order {
 		field := s.child(p.name)
-		if !e.set.read(field, p) {
+		if !e.own.read(field, p) {
 			e.readOwn(field, p)
 		}
 	}
@@ -41,6 +43,7 @@ func (e *entry) read(s scope, p pair) {
 		}
 	}
 	e.takeDefaults(s)
+	e.findTicks(s)
 	e.checkTogether(s)
 	e.define()
 }
@@ -49,11 +52,19 @@ func (e *entry) read(s scope, p pair) {
 func (e *entry) readOwn(s scope, p pair) {
 	switch p.name {
 	case "schedule":
-		e.exprs = s.expressions(p)
+		var bad bool
+		own := s
+		own.bad = &bad
+		e.exprs = own.expressions(p)
+		e.exprsBad = bad
+		*s.bad = *s.bad || bad
 	case "job":
 		e.def.Job = e.job(s, p)
 	case "args":
 		e.def.Args = s.args(p)
+	case "pauseAfterFailures":
+		n, _ := s.integer(p, 0, maxPauseAfter)
+		e.def.PauseAfterFailures = int(n)
 	case "suspend":
 		e.def.Suspend, _ = s.boolean(p)
 	case "description":
@@ -66,6 +77,15 @@ func (e *entry) readOwn(s scope, p pair) {
 		e.def.Labels = s.labels(p)
 	}
 }
+
+// maxPauseAfter bounds pauseAfterFailures.
+const maxPauseAfter = 1_000_000
+
+// The bundled handlers that need more than a check of their args.
+const (
+	execHandler = "exec"
+	httpHandler = "http"
+)
 
 func (e *entry) job(s scope, p pair) string {
 	if isNull(p.value) {
@@ -84,6 +104,9 @@ func (e *entry) job(s scope, p pair) string {
 		s.fail("E025", p.at(), fmt.Sprintf("%s: the handler %q is known, but not in this version", s.label(), name), "")
 		return ""
 	}
+	if name == execHandler && !e.opt.AllowExec {
+		s.fail("E022", p.at(), fmt.Sprintf("%s: the handler %q runs commands as the user of the worker, which is not allowed here", s.label(), name), "allow it with --allow-exec")
+	}
 	return name
 }
 
@@ -97,105 +120,31 @@ func (e *entry) takeDefaults(s scope) {
 		if d.all || d.broken[name] {
 			*s.bad = true
 		}
-		switch name {
-		case "timeZone":
-			e.set.timeZone = d.timeZone
-		case "queue":
-			e.set.queue = d.queue
-		case "timeout":
-			e.set.timeout = d.timeout
-		case "retry":
-			e.set.retry = d.retry
-		}
+		e.own.take(name, d.settings)
 	}
 }
 
-// checkTogether makes the checks that need more than one field.
-func (e *entry) checkTogether(s scope) {
-	for _, x := range e.exprs {
-		x.warnings(e.set.timeZone, e.opt.Now)
-	}
-	if p := e.known.get("suspend"); p != nil && e.def.Suspend && strings.TrimSpace(e.def.Description) == "" {
-		s.child("suspend").warn("W111", p.key, s.root+" is suspended without a description", "say why in description")
-	}
-	e.checkArgs(s)
-}
-
-// checkArgs hands the args to the handler's own check, if they could be read.
-func (e *entry) checkArgs(s scope) {
-	p := e.known.get("args")
-	at := e.known.get("job")
-	if e.opt.CheckArgs == nil || e.def.Job == "" || at == nil || p != nil && e.def.Args == nil || e.known.meant["args"] {
-		return
-	}
-	s = s.child("args")
-	for _, problem := range e.opt.CheckArgs(e.def.Job, argsOrNull(e.def.Args)) {
-		in, node := s, at.at()
-		if p != nil {
-			node = argNode(*p, problem.Path)
-		}
-		if problem.Path != "" {
-			in = s.child(problem.Path)
-		}
-		in.fail("E006", node, fmt.Sprintf("args of %q in %s: %s", e.def.Job, s.root, problem.Message), problem.Hint)
-	}
-}
-
-// define completes the definition.
+// define completes the definition. A policy that is what it would be without being
+// written is left empty, so that writing it down changes nothing.
 func (e *entry) define() {
 	for _, x := range e.exprs {
 		e.def.Schedule = append(e.def.Schedule, x.text)
 	}
-	e.def.TimeZone, e.def.Queue, e.def.Timeout = e.set.timeZone, e.set.queue, e.set.timeout
-	e.def.MaxAttempts = e.set.retry.maxAttempts
-	e.def.MinBackoff, e.def.MaxBackoff = e.set.retry.minBackoff, e.set.retry.maxBackoff
+	e.def.TimeZone, e.def.Queue, e.def.Timeout = e.own.timeZone, e.own.queue, e.own.timeout
+	e.def.MaxAttempts = e.own.retry.maxAttempts
+	e.def.MinBackoff, e.def.MaxBackoff = e.own.retry.minBackoff, e.own.retry.maxBackoff
 	e.def.Args = argsOrNull(e.def.Args)
-}
-
-const maxDescription = 500 // characters
-
-func (s scope) description(p pair) string {
-	text, ok := s.text(p)
-	if n := utf8.RuneCountInString(text); ok && n > maxDescription {
-		s.fail("E008", p.at(), fmt.Sprintf("%s has %d characters, %d are allowed", s.label(), n, maxDescription), "put the rest into the runbook")
+	e.def.Jitter = e.own.jitter
+	if e.own.concurrency != scheduler.Forbid {
+		e.def.ConcurrencyPolicy = e.own.concurrency
 	}
-	return text
-}
-
-func (s scope) webURL(p pair) string {
-	text, ok := s.text(p)
-	if !ok {
-		return ""
+	if e.own.catchUp != scheduler.Latest {
+		e.def.CatchUp = e.own.catchUp
 	}
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
-		s.fail("E021", p.at(), fmt.Sprintf("%s must be an http or https URL with a host, not %s", s.label(), quote(text)),
-			`for example "https://wiki.example.com/runbooks/invoices"`)
+	if e.own.startingDeadline != scheduler.DefaultStartingDeadline {
+		e.def.StartingDeadline = e.own.startingDeadline
 	}
-	return text
-}
-
-// labelRule is what a label may be called: text that needs no quotes in a shell,
-// in key=value or in a comma-separated list, and fits a metric or an alert.
-var labelRule = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?$`)
-
-func (s scope) labels(p pair) map[string]string {
-	if !isMap(p.value) {
-		s.wrongType(p, "a map of texts", "")
-		return nil
+	if e.own.history != nil && *e.own.history != scheduler.DefaultHistory {
+		e.def.History = e.own.history
 	}
-	pairs, _ := s.pairs(p.value)
-	labels := map[string]string{}
-	for _, p := range pairs {
-		field := s.child(p.name)
-		if !labelRule.MatchString(p.name) {
-			field.fail("E007", p.key, fmt.Sprintf("label %s in %s must be letters, digits and . _ / - (at most 63), beginning and ending with a letter or digit", quote(p.name), s.root), "")
-			continue
-		}
-		labels[p.name], _ = field.text(p)
-	}
-	if len(labels) == 0 {
-		return nil
-	}
-	return labels
 }

@@ -34,7 +34,11 @@ func (s scope) expressions(p pair) (list []expression) {
 			list = append(list, x)
 		}
 	default:
-		s.wrongType(p, "text or a list of texts", quoteHint(p.value))
+		hint := quoteHint(p.value)
+		if meant := meantSchedule(p.value); meant != "" {
+			hint = didYouMeanExpression(meant)
+		}
+		s.wrongType(p, "text or a list of texts", hint)
 	}
 	return list
 }
@@ -57,21 +61,21 @@ func (s scope) expression(p pair) (x expression, ok bool) {
 			at = s.src.within(p.value, ce.Offset, ce.Length)
 		}
 	}
+	if meant := meantExpression(text); meant != "" {
+		at, hint = s.src.span(p.at()), didYouMeanExpression(meant)
+	}
 	s.failAt(code, at, message, hint)
 	return x, false
 }
 
-// warnings notes what is doubtful about the expression in that zone.
-func (x expression) warnings(zone string, now time.Time) {
+// warnings notes what is doubtful about the expression in that zone; nil if the
+// zone is wrong, which has been said.
+func (x expression) warnings(zone *time.Location, now time.Time) {
 	if x.scope.src.full(SeverityWarning) {
 		return
 	}
-	loc, err := time.LoadLocation(zone)
-	if err != nil || zone == "" {
-		loc = time.UTC // the zone is wrong, which has been said
-	}
-	for _, w := range x.parsed.Warnings(loc, now) {
-		if w.Code == "W104" && (now.IsZero() || zone == "") {
+	for _, w := range x.parsed.Warnings(zone, now) {
+		if w.Code == "W104" && (now.IsZero() || zone == nil) {
 			continue
 		}
 		x.scope.warn(w.Code, x.node, w.Message, w.Hint)

@@ -17,20 +17,21 @@ var (
 		later: []string{"channels"},
 	}
 	defaultsLevel = level{
-		now:   []string{"timeZone", "queue", "timeout", "retry"},
-		later: []string{"concurrencyPolicy", "catchUp", "startingDeadline", "jitter", "history", "notify"},
+		now: []string{
+			"timeZone", "queue", "timeout", "retry", "concurrencyPolicy", "catchUp", "startingDeadline", "jitter", "history",
+		},
+		later: []string{"notify"},
 	}
 	entryLevel = level{
 		now: []string{
-			"schedule", "timeZone", "job", "args", "queue", "timeout", "retry", "suspend",
-			"description", "owner", "runbook", "labels",
+			"schedule", "timeZone", "job", "args", "queue", "timeout", "retry",
+			"concurrencyPolicy", "catchUp", "startingDeadline", "jitter", "startAt", "endAt", "history", "pauseAfterFailures",
+			"suspend", "description", "owner", "runbook", "labels",
 		},
-		later: []string{
-			"concurrencyPolicy", "catchUp", "startingDeadline", "jitter", "startAt", "endAt",
-			"history", "pauseAfterFailures", "channels", "notify", "ping",
-		},
+		later: []string{"channels", "notify", "ping"},
 	}
-	retryLevel = level{now: []string{"maxAttempts", "minBackoff", "maxBackoff"}}
+	historyLevel = level{now: []string{"successful", "failed"}}
+	retryLevel   = level{now: []string{"maxAttempts", "minBackoff", "maxBackoff"}}
 )
 
 // fields are the pairs of a map whose names are known, by name.
@@ -92,3 +93,8 @@ func contains(list []string, word string) bool {
 	}
 	return false
 }
+
+func (l level) has(name string) bool { return contains(l.now, name) || contains(l.later, name) }
+
+// fields are all that the level knows.
+func (l level) fields() []string { return append(append([]string{}, l.now...), l.later...) }

@@ -102,5 +102,6 @@ func (l *loader) readSchedule(src *source, p pair, defs defaults) {
 		return
 	}
 	e.def.Name, e.def.File, e.def.Line = p.name, src.name, p.key.Line
+	l.gather(&e, s)
 	l.defs = append(l.defs, e.def)
 }

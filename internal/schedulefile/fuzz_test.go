@@ -34,6 +34,9 @@ func FuzzLoad(f *testing.F) {
 			if d.Job == "" || len(d.Schedule) == 0 || d.Queue == "" || d.TimeZone == "" || !json.Valid(d.Args) {
 				t.Errorf("incomplete definition %+v", d)
 			}
+			if err := d.Validate(); err != nil {
+				t.Errorf("a definition that the scheduler refuses: %v", err)
+			}
 		}
 		checkReport(t, r)
 	})

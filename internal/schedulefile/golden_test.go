@@ -19,12 +19,19 @@ var update = flag.Bool("update", false, "write the golden files and zones.txt an
 // now is before the changes of the clocks that the fixtures name.
 var now = time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC)
 
+// fixtureOptions are testOptions, with exec allowed in good files.
+func fixtureOptions(path string) Options {
+	opt := testOptions()
+	opt.AllowExec = strings.HasPrefix(filepath.Base(path), "good-")
+	return opt
+}
+
 // testOptions stands in for the bundled handlers: "log" has one required and one
 // optional field.
 func testOptions() Options {
 	return Options{
-		Now:   now,
-		Later: func(name string) bool { return name == "http" || name == "exec" },
+		Now:       now,
+		StrictEnv: true,
 		CheckArgs: func(name string, args json.RawMessage) (problems []ArgProblem) {
 			if name != "log" {
 				return nil
@@ -86,11 +93,16 @@ func TestFixtures(t *testing.T) {
 	for _, path := range fixtures(t) {
 		name := strings.TrimSuffix(filepath.Base(path), ".yaml")
 		t.Run(name, func(t *testing.T) {
-			r := Load(fixture(t, path), testOptions())
+			r := Load(fixture(t, path), fixtureOptions(path))
 			if bad := strings.HasPrefix(name, "bad-"); bad != (r.Errors() > 0) {
 				t.Errorf("%d errors in %s", r.Errors(), name)
 			}
 			golden(t, strings.TrimSuffix(path, ".yaml")+".txt", report(r))
+			for _, d := range r.Definitions {
+				if err := d.Validate(); err != nil {
+					t.Errorf("the scheduler refuses %q: %v", d.Name, err)
+				}
+			}
 		})
 	}
 }
@@ -113,13 +125,13 @@ func golden(t *testing.T, path, got string) {
 
 // The codes of this version.
 var codes = strings.Fields(`
-	E001 E002 E003 E004 E005 E006 E007 E008 E010 E011 E012 E013 E014 E015 E016 E021 E023 E025
-	W101 W102 W103 W104 W105 W111 W112 W113`)
+	E001 E002 E003 E004 E005 E006 E007 E008 E010 E011 E012 E013 E014 E015 E016 E017 E018 E020 E021 E022 E023 E025
+	W101 W102 W103 W104 W105 W106 W107 W108 W110 W111 W112 W113`)
 
 func TestEveryCodeHasAFixture(t *testing.T) {
 	seen := map[string]bool{}
 	for _, path := range fixtures(t) {
-		for _, p := range Load(fixture(t, path), testOptions()).Problems {
+		for _, p := range Load(fixture(t, path), fixtureOptions(path)).Problems {
 			seen[p.Code] = true
 			if !slices.Contains(codes, p.Code) {
 				t.Errorf("%s: code %s is not of this version", path, p.Code)
@@ -137,7 +149,7 @@ func TestEveryCodeHasAFixture(t *testing.T) {
 func TestReportLines(t *testing.T) {
 	head := regexp.MustCompile(`^[\w.-]+:[1-9]\d*:[1-9]\d*: (error E|warning W)\d{3}: \S`)
 	for _, path := range fixtures(t) {
-		r := Load(fixture(t, path), testOptions())
+		r := Load(fixture(t, path), fixtureOptions(path))
 		for _, p := range r.Problems {
 			var b strings.Builder
 			Print(&b, []Problem{p}, false)

@@ -26,6 +26,21 @@ func TestLargeFilesAreReadQuickly(t *testing.T) {
 		"clock changes": head + fill(func(i int) string {
 			return fmt.Sprintf("  s%d: {schedule: '%d 2 * * *', timeZone: Europe/Berlin, job: x}\n", i, i%60)
 		}),
+		"intervals": head + fill(func(i int) string {
+			return fmt.Sprintf("  s%d: {schedule: ['%d 2 %d * *', '5 5 * * %d'], jitter: 3s, timeout: 5m, catchUp: All, job: x}\n", i, i%60, i%28+1, i%7)
+		}),
+		"crowds": "defaults: {timeZone: Europe/Berlin}\n" + head + fill(func(i int) string { return fmt.Sprintf("  s%d: {schedule: '@daily', job: x}\n", i) }),
+		"windows": head + fill(func(i int) string {
+			return fmt.Sprintf("  s%d: {schedule: '0 0 29 2 *', startAt: 2097-01-01T00:00:00Z, endAt: 2103-01-01T00:00:00Z, job: x}\n", i)
+		}),
+		"secrets": head + fill(func(i int) string {
+			return fmt.Sprintf("  s%d: {schedule: '@daily', job: http, args: {headers: {Authorization: x, Cookie: y, Token: {file: /%d}}}}\n", i, i)
+		}),
+		"a crowd of expressions": head + "  a: {job: x, timeZone: Europe/Berlin, jitter: 3s, schedule: [" + fill(func(i int) string { return fmt.Sprintf("'%d %d 1 * *', ", i%60, i/60%24) }) + "]}\n",
+		"one long secret":        head + "  a: {job: http, schedule: '@daily', args: {headers: {Authorization: '" + fill(func(int) string { return "Bearer " }) + "'}}}\n",
+		"foreign words": head + fill(func(i int) string {
+			return fmt.Sprintf("  s%d: {schedule: 'crontab(minute=1)', command: a, ttl: 5}\n", i)
+		}),
 		"expressions":  head + "  a: {job: x, timeZone: Europe/Berlin, schedule: [" + fill(func(int) string { return "'* 2 * * *', " }) + "]}\n",
 		"unknown keys": head + "  a: {" + fill(func(i int) string { return fmt.Sprintf("k%d, ", i) }) + "}\n",
 		"bad zones":    head + "  a: {b: 1}\n" + fill(func(i int) string { return fmt.Sprintf("  s%d: {timeZone: Berlix%d}\n", i, i) }),

@@ -16,13 +16,19 @@ type Source struct {
 }
 
 // Options are the parts of the checks that depend on the rest of the program.
-// The zero value leaves those checks out.
+// The zero value leaves those checks out, and allows no exec.
 type Options struct {
 	// CheckArgs checks the args of a bundled handler. It returns nothing for
 	// good args and for names that are no bundled handlers.
 	CheckArgs func(name string, args json.RawMessage) []ArgProblem
 	// Later reports whether name is a bundled handler of a later version.
 	Later func(name string) bool
+	// AllowExec says that schedules may use the handler exec. Without it they are
+	// refused (E022).
+	AllowExec bool
+	// StrictEnv demands that the environment variables and files which secret
+	// references name are there, as this process sees them (E020).
+	StrictEnv bool
 	// Now is the instant from which the next two years are searched for
 	// daylight-saving changes (W104). Zero leaves that search out.
 	Now time.Time
@@ -35,6 +41,8 @@ type ArgProblem struct {
 	Path    string
 	Message string
 	Hint    string
+	// Code is E006 if empty.
+	Code string
 }
 
 // Result is what a set of files says.
@@ -84,11 +92,13 @@ func Load(sources []Source, opt Options) Result {
 
 // loader gathers what the files of one set say.
 type loader struct {
-	opt    Options
-	result Result
-	defs   []scheduler.Definition
-	first  map[string]place // where each schedule was defined first
-	bad    map[string]bool
+	opt     Options
+	result  Result
+	defs    []scheduler.Definition
+	first   map[string]place // where each schedule was defined first
+	bad     map[string]bool
+	sources []*source
+	crowd   crowd
 }
 
 type place struct {
@@ -102,7 +112,7 @@ func (l *loader) load(index int, s Source) {
 		l.readFile(src, root)
 	}
 	l.result.Fatal = l.result.Fatal || src.fatal
-	l.result.Problems = append(l.result.Problems, src.problems...)
+	l.sources = append(l.sources, src)
 }
 
 // claim notes that the entry name stands at this key. A name taken by an earlier
@@ -118,7 +128,11 @@ func (l *loader) claim(s scope, name string, p pair) {
 }
 
 func (l *loader) finish() Result {
+	l.crowd.warn()
 	r := l.result
+	for _, src := range l.sources {
+		r.Problems = append(r.Problems, src.problems...)
+	}
 	for _, d := range l.defs {
 		if !l.bad[d.Name] && !r.Fatal {
 			r.Definitions = append(r.Definitions, d)

@@ -32,28 +32,41 @@ func names(r Result) (list []string) {
 func TestDefinitions(t *testing.T) {
 	r := Load(fixture(t, "testdata/good-every-field.yaml"), testOptions())
 	raw := func(text string) json.RawMessage { return json.RawMessage(text) }
+	at := func(text string) time.Time {
+		t.Helper()
+		at, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
 	want := []scheduler.Definition{
-		{
+		{ // everything written out as it is by default: nothing to tell
 			Name: "heartbeat", Schedule: []string{"@every 30s"}, TimeZone: "UTC", Queue: "low", Job: "log",
 			Args: raw(`{"message":"still <here>"}`), Timeout: 5 * time.Second, MaxAttempts: 1,
-			File: "good-every-field.yaml", Line: 17,
+			File: "good-every-field.yaml", Line: 24,
 		},
 		{
 			Name: "nightly-invoices", Schedule: []string{"30 4 * * *"}, TimeZone: "Europe/Berlin", Queue: "high", Job: "invoices.close-day",
 			Args:    raw(`{"region":"eu","limit":12345678901234567890123,"since":"2026-01-01","ratio":0.10,"deep":[1,{"a":null},true]}`),
-			Timeout: time.Hour, MaxAttempts: 5, MinBackoff: 30 * time.Second, MaxBackoff: 15 * time.Minute,
+			Timeout: 20 * time.Minute, MaxAttempts: 5, MinBackoff: 30 * time.Second, MaxBackoff: 15 * time.Minute,
+			ConcurrencyPolicy: scheduler.Queue, CatchUp: scheduler.All, StartingDeadline: 6 * time.Hour, Jitter: 2 * time.Minute,
+			StartAt: at("2026-11-27T00:00:00Z"), EndAt: at("2027-11-30T23:59:59.5+01:00"), PauseAfterFailures: 3,
+			History:     &scheduler.History{Successful: 10, Failed: 100},
 			Description: "Close the day and e-mail invoices", Owner: "billing@example.com",
 			Runbook: "https://wiki.example.com/runbooks/invoices", Labels: map[string]string{"team": "billing", "tier": "1"},
-			File: "good-every-field.yaml", Line: 9,
+			File: "good-every-field.yaml", Line: 13,
 		},
 		{
 			Name: "rush-hours", Schedule: []string{"0 7 * * MON-FRI", "0,30 16 * * MON-FRI"}, TimeZone: "Europe/Berlin", Queue: "high",
-			Job: "reports.traffic", Args: raw(`null`), Timeout: time.Hour, MaxAttempts: 5, MinBackoff: 30 * time.Second,
+			Job: "reports.traffic", Args: raw(`null`), Timeout: 20 * time.Minute, MaxAttempts: 5, MinBackoff: 30 * time.Second,
 			MaxBackoff: 15 * time.Minute, Suspend: true, Description: "off until the sensors are back",
-			File: "good-every-field.yaml", Line: 25,
+			ConcurrencyPolicy: scheduler.Replace, CatchUp: scheduler.Skip, StartingDeadline: 90 * time.Second, Jitter: 29 * time.Minute,
+			History: &scheduler.History{Successful: 0, Failed: 1000},
+			File:    "good-every-field.yaml", Line: 38,
 		},
 	}
-	if diff := cmp.Diff(want, r.Definitions); diff != "" {
+	if diff := cmp.Diff(want, r.Definitions, cmp.Comparer(time.Time.Equal)); diff != "" {
 		t.Errorf("definitions differ (-want +got):\n%s", diff)
 	}
 }
@@ -89,6 +102,15 @@ func TestWhatMayBeApplied(t *testing.T) {
 		{"an empty set", []string{"version: 1\nschedules: {}"}, false, nil, nil},
 		{"a bad entry beside a good one", []string{good + "  bad: {schedule: 'x', job: x}"}, false, []string{"good"}, []string{"bad"}},
 		{"an unknown field in an entry", []string{good + "  bad: {schedule: '@daily', job: x, jittr: 3s}"}, false, []string{"good"}, []string{"bad"}},
+		{"a bad policy", []string{good + "  bad: {schedule: '@daily', job: x, catchUp: all}"}, false, []string{"good"}, []string{"bad"}},
+		{"a jitter that is too wide", []string{good + "  bad: {schedule: '@every 5s', job: x, jitter: 5s}"}, false, []string{"good"}, []string{"bad"}},
+		{"an empty window", []string{good + "  bad: {schedule: '@daily', job: x, startAt: 2026-12-02T00:00:00Z, endAt: 2026-12-01T00:00:00Z}"}, false, []string{"good"}, []string{"bad"}},
+		{"exec that is not allowed", []string{good + "  bad: {schedule: '@daily', job: exec, args: {command: [ls]}}"}, false, []string{"good"}, []string{"bad"}},
+		{"a field of a later version", []string{good + "  bad: {schedule: '@daily', job: x, notify: {on: [failure]}}"}, false, []string{"good"}, []string{"bad"}},
+		{"a default jitter that is too wide for some", []string{good + "  bad: {schedule: '@every 5s', job: x}\ndefaults: {jitter: 5s}"}, false, []string{"good"}, []string{"bad"}},
+		{"a bad default policy", []string{good + "  own: {schedule: '@daily', job: x, history: {failed: 3}}\ndefaults: {history: 5}"}, false, []string{"own"}, []string{"good"}},
+		{"a default of a later version", []string{good + "defaults: {notify: {}}"}, false, nil, []string{"good"}},
+		{"channels, which are of a later version", []string{good + "channels: {}"}, true, nil, nil},
 		{"a name twice in a file", []string{good + "  good: {schedule: '@daily', job: y}"}, false, nil, []string{"good"}},
 		{"a name in two files", []string{good, good}, false, nil, []string{"good"}},
 		{"a key that is a number", []string{good + "  7: {schedule: '@daily', job: x}"}, false, []string{"good"}, []string{"7"}},

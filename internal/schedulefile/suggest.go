@@ -2,7 +2,6 @@ package schedulefile
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -12,36 +11,6 @@ import (
 type suggestion struct {
 	hint   string
 	fields []string // what it would have set
-}
-
-// foreign are the words of other products, by what they mean here. They are
-// compared as plainName has them.
-var foreign = map[string]string{
-	"cron": "schedule", "cronspec": "schedule", "spec": "schedule", "crontab": "schedule", "expression": "schedule",
-	"timezone": "timeZone", "tz": "timeZone",
-	"disabled": "suspend", "paused": "suspend", "suspended": "suspend",
-	"concurrency": "concurrencyPolicy", "overlap": "concurrencyPolicy",
-	"missed": "catchUp", "misfire": "catchUp",
-	"class": "job", "type": "job", "task": "job", "handler": "job",
-	"payload": "args", "kwargs": "args", "params": "args", "arguments": "args",
-	"successfuljobshistorylimit": "history", "failedjobshistorylimit": "history",
-	"attempts": "maxAttempts", "jobs": "schedules", "entries": "schedules",
-}
-
-// rewrites are the foreign words whose value changes too. Each gives the field
-// it sets and how to write it.
-var rewrites = map[string]func(v *yaml.Node) (field, text string){
-	"enabled":                 enabled,
-	"startingdeadlineseconds": seconds("startingDeadline"),
-	"timeoutseconds":          seconds("timeout"),
-	"activedeadlineseconds":   seconds("timeout"),
-	"retries":                 attempts(1),
-	"maxretries":              attempts(1),
-	"backofflimit":            attempts(1),
-	"maxattempts":             attempts(0),
-	"attempts":                attempts(0),
-	"minbackoff":              inRetry("minBackoff"),
-	"maxbackoff":              inRetry("maxBackoff"),
 }
 
 // plainName takes the spelling out of a name: case, "_" and "-".
@@ -58,23 +27,25 @@ func suggest(l level, p pair) suggestion {
 	if s, ok := rewritten(l, word, p.value); ok {
 		return s
 	}
-	for _, known := range [][]string{l.now, l.later} {
-		for _, name := range known {
-			if plainName(name) == word {
-				return didYouMean(name)
-			}
+	for _, name := range l.fields() {
+		if plainName(name) == word {
+			return didYouMean(name)
 		}
 	}
-	meant, isForeign := foreign[word]
-	if isForeign && l.has(meant) {
-		return didYouMean(meant)
+	for _, name := range l.fields() {
+		if foreign[word][name] {
+			return didYouMean(name)
+		}
 	}
-	for _, name := range []string{p.name, meant} {
+	if s, ok := l.remark(word); ok {
+		return s
+	}
+	for _, name := range append([]string{p.name}, entryLevel.meantBy(word)...) {
 		if s, ok := misplaced(l, name); ok {
 			return s
 		}
 	}
-	if name := nearest(p.name, append(append([]string{}, l.now...), l.later...)); name != "" {
+	if name := nearest(p.name, l.fields()); name != "" {
 		return didYouMean(name)
 	}
 	return suggestion{}
@@ -84,7 +55,37 @@ func didYouMean(name string) suggestion {
 	return suggestion{fmt.Sprintf("did you mean %q?", name), []string{name}}
 }
 
-func (l level) has(name string) bool { return contains(l.now, name) || contains(l.later, name) }
+// didYouMeanText is for a field with its value, which may have quotes of its own.
+func didYouMeanText(text string, fields ...string) suggestion {
+	if strings.Contains(text, `"`) && !strings.Contains(text, "`") {
+		return suggestion{"did you mean `" + text + "`?", fields}
+	}
+	return suggestion{fmt.Sprintf("did you mean %q?", text), fields}
+}
+
+// meantBy lists the fields of the level that a foreign word may stand for.
+func (l level) meantBy(word string) (names []string) {
+	for _, name := range l.fields() {
+		if foreign[word][name] {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func (l level) remark(word string) (suggestion, bool) {
+	switch {
+	case l.has("schedules") && contains(manifestWords, word):
+		return suggestion{manifestHint, []string{"version", "schedules"}}, true
+	case !l.has("job"):
+		return suggestion{}, false
+	}
+	r, ok := remarks[word]
+	if r.field == "" {
+		return suggestion{hint: r.hint}, ok
+	}
+	return suggestion{r.hint, []string{r.field}}, ok
+}
 
 // rewritten handles words whose value changes with them, and blocks named after
 // a bundled handler.
@@ -98,12 +99,16 @@ func rewritten(l level, word string, v *yaml.Node) (suggestion, bool) {
 	}
 	field, text := rewrite(v)
 	switch {
+	case field == "job" && l.has(field): // a handler and its args in one
+		return didYouMeanText(text, "job", "args"), true
+	case l.has(field) && text == "":
+		return didYouMean(field), true
 	case l.has(field):
-		return suggestion{fmt.Sprintf("did you mean %q?", text), []string{field}}, true
+		return didYouMeanText(text, field), true
 	case field == "retry" && l.has("maxAttempts"): // inside retry already
 		text = strings.TrimSuffix(strings.TrimPrefix(text, "retry: {"), "}")
 		name, _, _ := strings.Cut(text, ":")
-		return suggestion{fmt.Sprintf("did you mean %q?", text), []string{name}}, true
+		return didYouMeanText(text, name), true
 	}
 	return suggestion{}, false
 }
@@ -117,45 +122,4 @@ func misplaced(l level, name string) (suggestion, bool) {
 		return suggestion{hint: fmt.Sprintf("%s belongs into each schedule", name)}, true
 	}
 	return suggestion{}, false
-}
-
-func enabled(v *yaml.Node) (field, text string) {
-	switch strings.ToLower(v.Value) {
-	case "true", "yes", "on":
-		return "suspend", "suspend: false"
-	case "false", "no", "off":
-		return "suspend", "suspend: true"
-	}
-	return "suspend", "suspend"
-}
-
-// seconds is for fields that carry their unit in their name.
-func seconds(name string) func(*yaml.Node) (field, text string) {
-	return func(v *yaml.Node) (string, string) {
-		if n, err := strconv.Atoi(v.Value); err == nil && n >= 0 {
-			return name, fmt.Sprintf("%s: %ds", name, n)
-		}
-		return name, name
-	}
-}
-
-// attempts is for numbers of attempts; those that do not count the first one
-// have it added.
-func attempts(first int) func(*yaml.Node) (field, text string) {
-	return func(v *yaml.Node) (string, string) {
-		if n, err := strconv.Atoi(v.Value); err == nil && n >= 0 && n < 1e6 {
-			return "retry", fmt.Sprintf("retry: {maxAttempts: %d}", n+first)
-		}
-		return "retry", "retry: {maxAttempts: 4}"
-	}
-}
-
-func inRetry(name string) func(*yaml.Node) (field, text string) {
-	return func(v *yaml.Node) (string, string) {
-		value := "…"
-		if isText(v) && v.Value != "" {
-			value = shorten(v.Value)
-		}
-		return "retry", fmt.Sprintf("retry: {%s: %s}", name, value)
-	}
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"go.yaml.in/yaml/v4"
+
 	"github.com/bide-go/bide/internal/duration"
 )
 
@@ -63,24 +65,48 @@ func (s scope) integer(p pair, lo, hi int64) (int64, bool) {
 		s.wrongType(p, "a whole number", hint)
 		return 0, false
 	}
-	n, err := strconv.ParseInt(strings.ReplaceAll(p.value.Value, "_", ""), 0, 64)
-	if err != nil || n < lo || n > hi {
+	n, ok := wholeNumberOf(p.value)
+	if !ok || n < lo || n > hi {
 		s.fail("E008", p.at(), fmt.Sprintf("%s must be from %d to %d, not %s", s.label(), lo, hi, shorten(p.value.Value)), "")
 		return 0, false
 	}
 	return n, true
 }
 
+// wholeNumberOf is the number that a node says, if it is a whole one that fits.
+func wholeNumberOf(n *yaml.Node) (int64, bool) {
+	if n.Kind != yaml.ScalarNode || n.Tag != "!!int" {
+		return 0, false
+	}
+	v, err := strconv.ParseInt(strings.ReplaceAll(n.Value, "_", ""), 0, 64)
+	return v, err == nil
+}
+
 // duration reads a duration above zero. Zero would mean "the default" to those
 // who get the definition, which is not what somebody who writes it expects.
 func (s scope) duration(p pair) time.Duration {
+	d, ok := s.anyDuration(p)
+	if ok && d <= 0 {
+		s.fail("E008", p.at(), fmt.Sprintf("%s must be longer than 0s", s.label()), "leave the field out for its default")
+		return 0
+	}
+	return d
+}
+
+// durationOrZero reads a duration where zero is a value like any other.
+func (s scope) durationOrZero(p pair) time.Duration {
+	d, _ := s.anyDuration(p)
+	return d
+}
+
+func (s scope) anyDuration(p pair) (time.Duration, bool) {
 	switch {
 	case p.value.Tag == "!!int" || p.value.Tag == "!!float":
 		s.wrongType(p, "a duration with a unit", durationHint(p.value.Value))
-		return 0
+		return 0, false
 	case !isText(p.value):
 		s.wrongType(p, `a duration such as "5s"`, "")
-		return 0
+		return 0, false
 	}
 	d, err := duration.Parse(p.value.Value)
 	if err != nil {
@@ -90,13 +116,9 @@ func (s scope) duration(p pair) time.Duration {
 			message, hint = de.Message, de.Hint
 		}
 		s.fail("E016", p.at(), s.label()+": "+message, hint)
-		return 0
+		return 0, false
 	}
-	if d <= 0 {
-		s.fail("E008", p.at(), fmt.Sprintf("%s must be longer than 0s", s.label()), "leave the field out for its default")
-		return 0
-	}
-	return d
+	return d, true
 }
 
 // durationHint suggests seconds for a bare number.

@@ -1,6 +1,7 @@
 // Package bundled holds the handlers that every bide worker has, so that an
-// operator can schedule work without writing Go: log writes a message, publish
-// sends one through Redis PUBLISH.
+// operator can schedule work without writing Go: http makes an HTTP request, exec
+// runs a command where that is allowed, log writes a message, publish sends one
+// through Redis PUBLISH.
 //
 // Their args are checked strictly, by the same code in Check, before a job is
 // made, and in the worker, where args that do not fit fail the job for good.
@@ -9,7 +10,8 @@ package bundled
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
+	"net/netip"
+	"net/url"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -20,26 +22,33 @@ import (
 )
 
 const (
+	execName    = "exec"
+	httpName    = "http"
 	logName     = "log"
 	publishName = "publish"
 )
 
-// Names lists the handlers of this version in alphabetical order.
-func Names() []string { return []string{logName, publishName} }
+// Names lists the handlers of this version in alphabetical order. Which of them a
+// worker has depends on its Options.
+func Names() []string { return []string{execName, httpName, logName, publishName} }
 
 // Later reports whether name is that of a handler which a later version of bide
-// will bundle and this one does not have.
-func Later(name string) bool { return slices.Contains([]string{"exec", "http"}, name) }
+// will bundle and this one does not have. There is none at present.
+func Later(string) bool { return false }
 
 // Problem is one thing that is wrong with the args of a bundled handler.
 type Problem struct {
-	// Path is the place within the args: the name of a field, or empty for the
-	// args as a whole. A missing field has its own name, too.
+	// Path is the place within the args: names joined by dots, list positions in
+	// brackets, or empty for the args as a whole. A missing field has its own
+	// path, too.
 	Path string
 	// Message is one line that can stand alone: it names the field.
 	Message string
 	// Hint says what to write instead. Empty when there is no good guess.
 	Hint string
+	// Code is the code of the problem in a schedules file; empty means E006, the
+	// one for args of a bundled handler.
+	Code string
 }
 
 // String is the message with the hint, if there is one, in parentheses.
@@ -53,10 +62,15 @@ func (p Problem) String() string {
 // Check finds all that is wrong with args as those of the bundled handler name:
 // what the args hold in the order they hold it, then what is missing. It is nil
 // if they are fine, and for any name not among Names, about whose args nothing
-// is known. Empty args are null.
+// is known. Empty args are null. The args of exec are checked whether or not this
+// process may run commands.
 func Check(name string, args json.RawMessage) []Problem {
 	var problems []Problem
 	switch name {
+	case execName:
+		_, problems = decodeExec(args)
+	case httpName:
+		_, problems = decodeHTTP(args)
 	case logName:
 		_, problems = decodeLog(args)
 	case publishName:
@@ -72,14 +86,37 @@ type Options struct {
 	Redis redis.UniversalClient
 	// Log is where log writes to. The zero Logger writes nothing.
 	Log zerolog.Logger
+
+	// AllowExec registers exec: whoever may enqueue jobs then runs commands as the
+	// user of this process. Without it, jobs of that name wait for a worker that
+	// has it.
+	AllowExec bool
+
+	// HTTPAllow, if not empty, are the only addresses that http connects to, and
+	// HTTPDeny are addresses that it does not connect to. Link-local and other
+	// addresses that serve a cloud's metadata, multicast and unspecified ones are
+	// refused in any case.
+	HTTPAllow, HTTPDeny []netip.Prefix
+	// HTTPProxy, if set, is what http connects to instead of the host of the URL.
+	// It must be allowed itself, and resolves the names of hosts.
+	HTTPProxy *url.URL
+	// Version is the version of bide that http names as its own.
+	Version string
 }
 
 // Register registers the bundled handlers with reg. That one of their names is
 // taken is a mistake which reg.Err reports.
 func Register(reg *worker.Registry, opt Options) {
+	reg.Handle(httpName, httpHandler(opt, nil))
 	reg.Handle(logName, logHandler(opt.Log))
 	if opt.Redis != nil {
 		reg.Handle(publishName, publishHandler(opt.Redis))
+	}
+	switch {
+	case opt.AllowExec && canExec:
+		reg.Handle(execName, execHandler(opt.Log))
+	case opt.AllowExec:
+		opt.Log.Error().Msg("exec is allowed, and this system cannot run commands in process groups; its jobs wait for another worker")
 	}
 }
 

@@ -2,6 +2,7 @@ package bundled_test
 
 import (
 	"bytes"
+	stdcmp "cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -15,14 +16,27 @@ import (
 )
 
 func TestNames(t *testing.T) {
-	if diff := cmp.Diff([]string{"log", "publish"}, bundled.Names()); diff != "" {
+	if diff := cmp.Diff([]string{"exec", "http", "log", "publish"}, bundled.Names()); diff != "" {
 		t.Errorf("Names (-want +got):\n%s", diff)
 	}
-	for name, want := range map[string]bool{"http": true, "exec": true, "log": false, "publish": false, "": false, "HTTP": false} {
-		if got := bundled.Later(name); got != want {
-			t.Errorf("Later(%q) = %t, want %t", name, got, want)
+	for _, name := range append(bundled.Names(), "", "HTTP") {
+		if bundled.Later(name) {
+			t.Errorf("Later(%q) = true, want false", name)
 		}
 	}
+}
+
+// problem is one without its code, problems are a list of those.
+type (
+	problem  struct{ path, message, hint string }
+	problems []problem
+)
+
+func plain(list []bundled.Problem) (out problems) {
+	for _, p := range list {
+		out = append(out, problem{p.Path, p.Message, p.Hint})
+	}
+	return out
 }
 
 func TestCheckAccepts(t *testing.T) {
@@ -38,7 +52,6 @@ func TestCheckAccepts(t *testing.T) {
 		{"publish", `{"channel":"beats","message":{"a":1,"a":2}}`},
 		{"publish", `{"channel":"beats","message":12345678901234567890.0e-5}`},
 		{"mail", `not even JSON`},
-		{"http", `{}`},
 	} {
 		if got := bundled.Check(tt.handler, json.RawMessage(tt.args)); got != nil {
 			t.Errorf("Check(%q, %s) = %q, want nil", tt.handler, tt.args, got)
@@ -47,7 +60,6 @@ func TestCheckAccepts(t *testing.T) {
 }
 
 func TestCheckRefuses(t *testing.T) {
-	type problems = []bundled.Problem
 	const logFields = "the fields are message, level, sleep and failAttempts"
 	for _, tt := range []struct {
 		name, handler, args string
@@ -133,8 +145,8 @@ func TestCheckRefuses(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := bundled.Check(tt.handler, json.RawMessage(tt.args))
-			if diff := cmp.Diff(tt.want, got); diff != "" {
+			got := plain(bundled.Check(tt.handler, json.RawMessage(tt.args)))
+			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(problem{})); diff != "" {
 				t.Errorf("Check(%q, %s) (-want +got):\n%s", tt.handler, tt.args, diff)
 			}
 		})
@@ -195,14 +207,19 @@ func FuzzCheck(f *testing.F) {
 		if err := json.Unmarshal(args, &got); err != nil {
 			t.Fatalf("Check passed what is no object: %v", err)
 		}
-		allowed := map[string][]string{"log": {"message", "level", "sleep", "failAttempts"}, "publish": {"channel", "message"}}[name]
+		allowed := map[string][]string{
+			"exec":    {"command", "env", "dir", "stdin"},
+			"http":    {"url", "method", "headers", "body", "json", "expectStatus"},
+			"log":     {"message", "level", "sleep", "failAttempts"},
+			"publish": {"channel", "message"},
+		}[name]
 		for key := range got {
 			if !slices.Contains(allowed, key) {
 				t.Errorf("Check passed the field %q", key)
 			}
 		}
-		if _, ok := got["message"]; !ok {
-			t.Error("Check passed args without a message")
+		if required := map[string]string{"exec": "command", "http": "url"}[name]; got[stdcmp.Or(required, "message")] == nil {
+			t.Errorf("Check passed args without %q", stdcmp.Or(required, "message"))
 		}
 	})
 }

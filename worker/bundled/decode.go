@@ -7,12 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strconv"
-	"strings"
-	"time"
 	"unicode/utf8"
-
-	"github.com/bide-go/bide/internal/duration"
 )
 
 // field is one field of a handler's args. A field that is not required and not
@@ -26,9 +21,10 @@ type field struct {
 
 type fields []field
 
-// reader stores the value of field f, which is valid JSON, or says what is wrong
-// with it.
-type reader func(f string, raw json.RawMessage) *Problem
+// reader stores the value of field f, which is valid JSON, or says all that is
+// wrong with it. f leads to the field from the args: names joined by dots, list
+// positions in brackets.
+type reader func(f string, raw json.RawMessage) []Problem
 
 // maxHints is after how many problems unknown fields get no hint: args of the
 // largest size have room for 100,000 of them, and guessing takes time.
@@ -50,34 +46,52 @@ func decode(raw json.RawMessage, fs fields) []Problem {
 	if kind := kindOf(raw); kind != kindObject && kind != kindNull {
 		return []Problem{{Message: fmt.Sprintf("args must be an object, not %s", kind), Hint: fs.hint()}}
 	}
+	return fs.object("", raw)
+}
 
+// object reads the members of an object at a place within the args, or of null.
+func (fs fields) object(at string, raw json.RawMessage) []Problem {
 	var problems []Problem
 	times := make(map[string]int)
 	for name, value := range members(raw) {
 		times[name]++
+		path := within(at, name)
 		if times[name] > 1 {
 			if times[name] == 2 {
-				problems = append(problems, Problem{Path: name, Message: fmt.Sprintf("field %s is given more than once", quote(name))})
+				problems = append(problems, problem(path, "is given more than once", ""))
 			}
 			continue
 		}
 		i := slices.IndexFunc(fs, func(f field) bool { return f.name == name })
 		if i < 0 {
-			p := Problem{Path: name, Message: "unknown field " + quote(name)}
+			p := Problem{Path: path, Message: "unknown field " + quote(path)}
 			if len(problems) < maxHints {
 				p.Hint = fs.hintFor(name)
 			}
 			problems = append(problems, p)
-		} else if p := fs[i].read(name, value); p != nil {
-			problems = append(problems, *p)
+			continue
 		}
+		problems = append(problems, fs[i].read(path, value)...)
 	}
 	for _, f := range fs {
 		if f.required && times[f.name] == 0 {
-			problems = append(problems, Problem{Path: f.name, Message: fmt.Sprintf("field %q is missing", f.name)})
+			problems = append(problems, problem(within(at, f.name), "is missing", ""))
 		}
 	}
 	return problems
+}
+
+// within is the path of a member of what is at a path.
+func within(at, name string) string {
+	if at == "" {
+		return name
+	}
+	return at + "." + name
+}
+
+// problem is one with a field, of which it says what.
+func problem(path, what, hint string) Problem {
+	return Problem{Path: path, Message: "field " + quote(path) + " " + what, Hint: hint}
 }
 
 // checkJSON refuses what is not exactly one JSON value in valid UTF-8; the
@@ -140,156 +154,4 @@ func (fs fields) hintFor(name string) string {
 		return didYouMean(guess)
 	}
 	return fs.hint()
-}
-
-// text reads any text.
-func text(to *string) reader {
-	return func(f string, raw json.RawMessage) *Problem {
-		switch kind := kindOf(raw); kind {
-		case kindText:
-			return unmarshal(f, raw, to)
-		case kindNumber, kindBool:
-			return wrongKind(f, "text", kind, `in quotes: "`+cut(string(raw))+`"`)
-		default:
-			return wrongKind(f, "text", kind, "")
-		}
-	}
-}
-
-// nonEmpty reads a text that is not empty.
-func nonEmpty(to *string) reader {
-	return func(f string, raw json.RawMessage) *Problem {
-		if p := text(to)(f, raw); p != nil {
-			return p
-		}
-		if *to == "" {
-			return &Problem{Path: f, Message: fmt.Sprintf("field %q must not be empty", f)}
-		}
-		return nil
-	}
-}
-
-// word reads one of a few words. other maps what people write instead.
-func word(to *string, words []string, other map[string]string) reader {
-	return func(f string, raw json.RawMessage) *Problem {
-		want := list(words, "or")
-		kind := kindOf(raw)
-		if kind != kindText {
-			return wrongKind(f, want, kind, leaveOut(kind))
-		}
-		if p := unmarshal(f, raw, to); p != nil || slices.Contains(words, *to) {
-			return p
-		}
-		p := &Problem{Path: f, Message: fmt.Sprintf("field %q must be %s, not %s", f, want, quote(*to))}
-		if guess := nearest(*to, words, other); guess != "" {
-			p.Hint = didYouMean(guess)
-		}
-		return p
-	}
-}
-
-// span reads a duration.
-func span(to *time.Duration) reader {
-	return func(f string, raw json.RawMessage) *Problem {
-		kind := kindOf(raw)
-		if kind != kindText {
-			hint := leaveOut(kind)
-			if isCount(string(raw)) {
-				hint = `a number of seconds is "` + string(raw) + `s"`
-			}
-			return wrongKind(f, `a duration such as "90s"`, kind, hint)
-		}
-		var s string
-		if p := unmarshal(f, raw, &s); p != nil {
-			return p
-		}
-		d, err := duration.Parse(s)
-		var bad *duration.Error
-		switch {
-		case errors.As(err, &bad):
-			return &Problem{Path: f, Message: fmt.Sprintf("field %q: %s", f, bad.Message), Hint: bad.Hint}
-		case err != nil:
-			return &Problem{Path: f, Message: fmt.Sprintf("field %q: %v", f, err)}
-		}
-		*to = d
-		return nil
-	}
-}
-
-// count reads a whole number from 0, written as one: 3, not 3.0 or 3e0.
-func count(to *int) reader {
-	const wanted = "a whole number from 0"
-	return func(f string, raw json.RawMessage) *Problem {
-		kind := kindOf(raw)
-		if kind != kindNumber {
-			hint := leaveOut(kind)
-			if bare := strings.Trim(string(raw), `"`); kind == kindText && isCount(bare) {
-				hint = "without quotes: " + bare
-			}
-			return wrongKind(f, wanted, kind, hint)
-		}
-		n, err := strconv.ParseInt(string(raw), 10, 32)
-		switch {
-		case errors.Is(err, strconv.ErrRange) && raw[0] != '-':
-			return &Problem{Path: f, Message: fmt.Sprintf("field %q is too large: %s", f, cut(string(raw)))}
-		case err != nil || n < 0:
-			return &Problem{Path: f, Message: fmt.Sprintf("field %q must be %s, not %s", f, wanted, cut(string(raw)))}
-		}
-		*to = int(n)
-		return nil
-	}
-}
-
-func isCount(s string) bool {
-	_, err := strconv.ParseUint(s, 10, 31)
-	return err == nil
-}
-
-// unmarshal decodes a text, which cannot fail for one that is valid JSON.
-func unmarshal(f string, raw json.RawMessage, to *string) *Problem {
-	if err := json.Unmarshal(raw, to); err != nil {
-		return &Problem{Path: f, Message: fmt.Sprintf("field %q: %v", f, err)}
-	}
-	return nil
-}
-
-func wrongKind(f, want string, got kind, hint string) *Problem {
-	return &Problem{Path: f, Message: fmt.Sprintf("field %q must be %s, not %s", f, want, got), Hint: hint}
-}
-
-func leaveOut(k kind) string {
-	if k == kindNull {
-		return "leave it out for the default"
-	}
-	return ""
-}
-
-// kind is one of JSON's kinds of values, in the words of our messages.
-type kind string
-
-const (
-	kindNull   kind = "null"
-	kindBool   kind = "true or false"
-	kindNumber kind = "a number"
-	kindText   kind = "text"
-	kindList   kind = "a list"
-	kindObject kind = "an object"
-)
-
-// kindOf tells the kind of a valid value without blanks before it.
-func kindOf(raw json.RawMessage) kind {
-	switch raw[0] {
-	case 'n':
-		return kindNull
-	case 't', 'f':
-		return kindBool
-	case '"':
-		return kindText
-	case '[':
-		return kindList
-	case '{':
-		return kindObject
-	default:
-		return kindNumber
-	}
 }

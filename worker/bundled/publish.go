@@ -31,16 +31,16 @@ func decodePublish(raw json.RawMessage) (publishArgs, []Problem) {
 // payload reads a text as its bytes and any other JSON value as its compact
 // encoding, in which numbers and the order of keys stay as they are.
 func payload(to *[]byte) reader {
-	return func(f string, raw json.RawMessage) *Problem {
+	return func(f string, raw json.RawMessage) []Problem {
 		if kindOf(raw) == kindText {
 			var s string
-			problem := text(&s)(f, raw)
+			problems := text(&s)(f, raw)
 			*to = []byte(s)
-			return problem
+			return problems
 		}
 		var b bytes.Buffer
 		if err := json.Compact(&b, raw); err != nil {
-			return &Problem{Path: f, Message: fmt.Sprintf("%q is not valid JSON: %v", f, err)}
+			return []Problem{{Path: f, Message: fmt.Sprintf("%q is not valid JSON: %v", f, err)}}
 		}
 		*to = b.Bytes()
 		return nil

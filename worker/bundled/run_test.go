@@ -38,11 +38,17 @@ func newJob(name, args string) *job.Job {
 
 func TestRegister(t *testing.T) {
 	_, rdb := newRedis(t)
-	if diff := cmp.Diff(bundled.Names(), registry(t, bundled.Options{Redis: rdb}).Names()); diff != "" {
-		t.Errorf("registered names (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"log"}, registry(t, bundled.Options{}).Names()); diff != "" {
-		t.Errorf("registered names without Redis (-want +got):\n%s", diff)
+	for _, tt := range []struct {
+		opt  bundled.Options
+		want []string
+	}{
+		{bundled.Options{Redis: rdb, AllowExec: true}, bundled.Names()},
+		{bundled.Options{Redis: rdb}, []string{"http", "log", "publish"}},
+		{bundled.Options{}, []string{"http", "log"}},
+	} {
+		if diff := cmp.Diff(tt.want, registry(t, tt.opt).Names()); diff != "" {
+			t.Errorf("registered names (-want +got):\n%s", diff)
+		}
 	}
 	reg := worker.NewRegistry()
 	bundled.Register(reg, bundled.Options{})
