@@ -176,6 +176,9 @@ func TestHTTPAnswers(t *testing.T) {
 			if err == nil || !strings.Contains(untimed(err), tt.want) {
 				t.Fatalf("Run = %v, want an error with %q", err, tt.want)
 			}
+			if pauses := tt.permanent && tt.status == http.StatusGone; job.PausesSchedule(err) != pauses {
+				t.Errorf("pauses its schedule = %t, want %t", !pauses, pauses)
+			}
 			if job.IsPermanent(err) != tt.permanent {
 				t.Errorf("permanent = %t, want %t", !tt.permanent, tt.permanent)
 			}

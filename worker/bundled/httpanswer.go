@@ -45,9 +45,6 @@ func (a *answer) accept(ctx context.Context) error {
 	return errors.New(a.s.Clean(fmt.Sprintf("%s, and the body broke off: %v", a.headline(), err)))
 }
 
-// pauseSchedule says of an error that the schedule should not run again.
-var pauseSchedule = job.Permanent
-
 // refuse is the error of an answer of any other status. It decides what happens to
 // the job even if the body does not come to its end.
 func (a *answer) refuse() error {
@@ -70,7 +67,7 @@ func (a *answer) refuse() error {
 
 	switch {
 	case a.StatusCode == http.StatusGone:
-		return pauseSchedule(err)
+		return job.PauseSchedule(err) // it will not come back
 	case strings.EqualFold(strings.TrimSpace(a.Header.Get("Bide-No-Retry")), "true"):
 		return job.Permanent(err)
 	case wait:
