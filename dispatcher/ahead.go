@@ -15,7 +15,7 @@ import (
 // is emptied into one process. Should they have to wait all the same, since a handler
 // takes longer than those before it, they go back to the front of their lanes.
 const (
-	aheadJobs     = 64 // slots and waiting jobs together
+	aheadJobs     = 256 // slots and waiting jobs together
 	aheadTime     = time.Millisecond
 	aheadPatience = 5 * time.Millisecond
 	aheadPause    = 100 * time.Millisecond // between tries to give them back

@@ -45,7 +45,7 @@ if runs then
   redis.call('HLEN', K.lease)
 end
 
-for i = 1, #due, 1000 do redis.call('ZREM', K.delayed, unpack(due, i, math.min(i + 999, #due))) end
+if #due > 0 then redis.call('ZREMRANGEBYRANK', K.delayed, 0, #due - 1) end -- they are its first
 for _, member in ipairs(due) do
   local queue = string.match(member, '^%x+:([^:]+):.')
   local lane = queue and lane_for(queue)
