@@ -38,8 +38,12 @@ func TestCatchUp(t *testing.T) {
 		{Skip, nil}, {Latest, []int{15}}, {"", []int{15}}, {All, []int{4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}},
 	} {
 		for _, first := range []string{"promoter", "scheduler"} {
-			for _, policy := range []ConcurrencyPolicy{Allow, Forbid, Replace, Queue} {
-				for _, length := range []time.Duration{0, 400 * time.Millisecond} {
+			for i, policy := range []ConcurrencyPolicy{Allow, Forbid, Replace, Queue} {
+				lengths := []time.Duration{0, 400 * time.Millisecond}
+				if first == "promoter" {
+					slices.Reverse(lengths)
+				}
+				for _, length := range lengths[i%2 : i%2+1] {
 					t.Run(fmt.Sprintf("%s %s first %s runs of %v", tt.catchUp, first, policy, length), func(t *testing.T) {
 						t.Parallel()
 						d := every("s", "@every 1s")
@@ -105,6 +109,23 @@ func TestCatchUpAfterThreeDays(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// Restarts every four seconds leave the grid of a schedule of every ten as it is.
+func TestRestartsKeepTheGrid(t *testing.T) {
+	t.Parallel()
+	d := every("s", "@every 10s")
+	d.ConcurrencyPolicy = Forbid
+	s := newStage(t, d, 0)
+	for i := 1; i <= 16; i++ {
+		s.play(sec(4 * i))
+		s.sched = s.scheduler("again")
+		s.sched.apply(d)
+	}
+	wantIDs(t, "begun", ticks("s", seconds(10, 20, 30, 40, 50, 60)...), s.begun)
+	if s.count("missed")+s.count("skipped") != 0 {
+		t.Errorf("missed %d, skipped %d", s.count("missed"), s.count("skipped"))
 	}
 }
 

@@ -193,7 +193,9 @@ func (p *plan) miss(e *scripts.Expansion, tick time.Time, reason job.Reason) {
 // leap counts the ticks of a long outage without walking through them, as far as
 // they are all alike: missed long ago, and too many for any history.
 func (p *plan) leap(e *scripts.Expansion, now time.Time) {
-	if p.every == 0 || p.def.Suspend || p.span.From != "" || time.UnixMilli(e.Cursor).Before(p.def.StartAt) {
+	// A pause that ended before the cursor no longer matters.
+	paused := p.span.From != "" && (p.span.Until == "" || scripts.Millis(p.span.Until) > e.Cursor)
+	if p.every == 0 || p.def.Suspend || paused || time.UnixMilli(e.Cursor).Before(p.def.StartAt) {
 		return
 	}
 	// Nothing within the margin can be judged from here.

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -99,6 +100,9 @@ func (d Definition) checkPolicies() error {
 	}
 	if d.Jitter < 0 {
 		wrong("jitter", d.Jitter.String(), "must not be negative")
+	}
+	if deadline := cmp.Or(d.StartingDeadline, DefaultStartingDeadline); d.Jitter >= deadline {
+		wrong("jitter", duration.Format(d.Jitter), "must be below startingDeadline, which is "+duration.Format(deadline))
 	}
 	if h := d.history(); h.Successful < 0 || h.Failed < 0 || h.Successful > MaxHistory || h.Failed > MaxHistory {
 		wrong("history", fmt.Sprintf("%d, %d", h.Successful, h.Failed), "must be 0 to 1000 each")

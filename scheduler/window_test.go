@@ -106,14 +106,15 @@ func TestPoliciesAreValidated(t *testing.T) {
 		"jitter of a union": {func(d *Definition) {
 			d.Schedule, d.Jitter = []string{"0 * * * *", "10 3 1 * *"}, 15*time.Minute
 		}, "jitter", "10m"},
-		"history":       {func(d *Definition) { d.History = &History{Failed: 1001} }, "history", "0 to 1000"},
-		"no history":    {func(d *Definition) { d.History = &History{} }, "", ""},
-		"pause":         {func(d *Definition) { d.PauseAfterFailures = -1 }, "pauseAfterFailures", "0 to"},
-		"end":           {func(d *Definition) { d.StartAt, d.EndAt = sec(2), sec(1) }, "endAt", "before startAt"},
-		"empty window":  {func(d *Definition) { d.StartAt, d.EndAt = sec(1), sec(59) }, "endAt", "no tick"},
-		"window":        {func(d *Definition) { d.StartAt, d.EndAt = sec(1), sec(60) }, "", ""},
-		"ended already": {func(d *Definition) { d.EndAt = nine.Add(-time.Hour) }, "", ""},
-		"begun":         {func(d *Definition) { d.StartAt = nine.Add(-time.Hour) }, "", ""},
+		"jitter beyond the deadline": {func(d *Definition) { d.Jitter, d.StartingDeadline = 30*time.Second, 20*time.Second }, "jitter", "startingDeadline"},
+		"history":                    {func(d *Definition) { d.History = &History{Failed: 1001} }, "history", "0 to 1000"},
+		"no history":                 {func(d *Definition) { d.History = &History{} }, "", ""},
+		"pause":                      {func(d *Definition) { d.PauseAfterFailures = -1 }, "pauseAfterFailures", "0 to"},
+		"end":                        {func(d *Definition) { d.StartAt, d.EndAt = sec(2), sec(1) }, "endAt", "before startAt"},
+		"empty window":               {func(d *Definition) { d.StartAt, d.EndAt = sec(1), sec(59) }, "endAt", "no tick"},
+		"window":                     {func(d *Definition) { d.StartAt, d.EndAt = sec(1), sec(60) }, "", ""},
+		"ended already":              {func(d *Definition) { d.EndAt = nine.Add(-time.Hour) }, "", ""},
+		"begun":                      {func(d *Definition) { d.StartAt = nine.Add(-time.Hour) }, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

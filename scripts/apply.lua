@@ -51,31 +51,54 @@ local function in_parts(command, list, key)
   end
 end
 
+-- starts reads where the bodies of some ids say that they stand: the first six
+-- fields each, nil for what is not readable. ids are 500 at most.
+local function starts(ids)
+  local keys, list = {}, {}
+  for i, id in ipairs(ids) do keys[i] = K.job .. id end
+  local texts = largest <= 2048 and #ids > 0 and redis.call('MGET', unpack(keys)) or {}
+  for i, id in ipairs(ids) do
+    local text = texts[i] or redis.pcall('GETRANGE', keys[i], 0, 255)
+    local kind, arrival, created, due, expiry, queue =
+      string.match(type(text) == 'string' and text or '', '^([PX])\t(%x+)\t(%d+)\t(%d*)\t(%d*)\t([^\t\n]*)\t')
+    list[i] = kind and { id = id, kind = kind, arrival = arrival, created = created, due = due, expiry = expiry, queue = queue,
+      member = arrival .. ':' .. queue .. ':' .. id }
+  end
+  return list
+end
+
+-- delayed_of gives, of what starts read, those that stand in the delayed set, with
+-- their scores.
+local function delayed_of(list, ids)
+  local members, found = {}, {}
+  for i = 1, #ids do members[i] = list[i] and list[i].member or '' end
+  local scores = #ids > 0 and redis.call('ZMSCORE', K.delayed, unpack(members)) or {}
+  for i = 1, #ids do
+    if list[i] and scores[i] then
+      list[i].score = tonumber(scores[i])
+      found[#found + 1] = list[i]
+    end
+  end
+  return found
+end
+
 -- take_back cancels, of the ids in a set with scores from above on, those that stand
 -- in the delayed set and that nothing has happened to.
 local function take_back(set, above)
-  local ids, keys, runs = redis.call('ZRANGE', set, above, '+inf', 'BYSCORE'), {}, {}
-  if #ids == 0 then return end
+  local all = redis.call('ZRANGE', set, above, '+inf', 'BYSCORE')
   local members, bodies, gone = {}, {}, {}
-  for i = 1, #ids, 500 do
-    local last = math.min(i + 499, #ids)
-    local some, seen = {}, {}
-    for j = i, last do runs[j - i + 1] = K.run .. ids[j] end
-    local touched = redis.call('EXISTS', unpack(runs, 1, last - i + 1)) > 0
-    for j = i, last do
-      local text = redis.pcall('GETRANGE', K.job .. ids[j], 0, 255)
-      local arrival, queue = string.match(type(text) == 'string' and text or '', '^[PX]\t(%x+)\t%d+\t%d*\t%d*\t([^\t]*)\t')
-      if arrival and not (touched and redis.call('EXISTS', runs[j - i + 1]) == 1) then
-        some[#some + 1] = arrival .. ':' .. queue .. ':' .. ids[j]
-        seen[#seen + 1] = ids[j]
-      end
+  for i = 1, #all, 500 do
+    local ids, runs = {}, {}
+    for j = i, math.min(i + 499, #all) do
+      ids[#ids + 1] = all[j]
+      runs[#runs + 1] = K.run .. all[j]
     end
-    local scores = #some > 0 and redis.call('ZMSCORE', K.delayed, unpack(some)) or {}
-    for j, id in ipairs(seen) do
-      if scores[j] then
-        members[#members + 1] = some[j]
-        bodies[#bodies + 1] = K.job .. id
-        gone[#gone + 1] = id
+    local touched = redis.call('EXISTS', unpack(runs)) > 0
+    for _, b in ipairs(delayed_of(starts(ids), ids)) do
+      if not (touched and redis.call('EXISTS', K.run .. b.id) == 1) then
+        members[#members + 1] = b.member
+        bodies[#bodies + 1] = K.job .. b.id
+        gone[#gone + 1] = b.id
       end
     end
   end
@@ -101,33 +124,54 @@ end
 
 local queues = {} -- those that are in use
 
--- rewrite gives a planned tick whose instant has not come the job of the new
--- definition, unless that names one queue too many.
-local function rewrite(name, id, queue, expiry, tail)
-  local tick = redis.call('ZSCORE', K.planned .. name, id)
-  local h = tick and tonumber(tick) > now and read_head(id)
-  local due = h and redis.call('ZSCORE', K.delayed, h.member)
-  if not due or tonumber(due) <= now then return end
-  if not queues[queue] and redis.call('HEXISTS', K.queues, queue) == 0 then
-    if redis.call('HLEN', K.queues) >= 1000 then return end
-    redis.call('HSET', K.queues, queue, '')
+-- takes tells whether a queue is in use, or can be.
+local function takes(queue)
+  if queues[queue] == nil then
+    queues[queue] = redis.call('HEXISTS', K.queues, queue) == 1
+    if not queues[queue] and redis.call('HLEN', K.queues) < 1000 then
+      redis.call('HSET', K.queues, queue, '')
+      queues[queue] = true
+    end
   end
-  queues[queue] = true
-  local body = table.concat({ h.kind, h.arrival, h.created, h.due, expiry, tail }, '\t')
-  redis.call('SET', K.job .. id, body)
-  if expiry == '' then
-    redis.call('ZREM', K.expiry, id)
-  elseif expiry ~= h.expiry then
-    redis.call('ZADD', K.expiry, expiry, id)
+  return queues[queue]
+end
+
+-- rewrite gives planned ticks whose instant has not come the jobs of the new
+-- definition, unless that names one queue too many. They stand in ARGV from first
+-- to last, four for each.
+local function rewrite(name, first, last)
+  local planned, ids, at_of = {}, {}, {}
+  for _, id in ipairs(redis.call('ZRANGE', K.planned .. name, '(' .. now, '+inf', 'BYSCORE')) do planned[id] = true end
+  for i = first, last, 4 do
+    if planned[ARGV[i]] then
+      ids[#ids + 1] = ARGV[i]
+      at_of[ARGV[i]] = i
+    end
   end
-  if #body > largest then
-    largest = 2 * #body
-    redis.call('HSET', K.counts, 'largest', largest)
+  local bodies = {}
+  for _, b in ipairs(delayed_of(starts(ids), ids)) do
+    local i = at_of[b.id]
+    local queue, expiry = ARGV[i + 1], ARGV[i + 2]
+    if b.score > now and takes(queue) then
+      local body = table.concat({ b.kind, b.arrival, b.created, b.due, expiry, ARGV[i + 3] }, '\t')
+      bodies[#bodies + 1] = K.job .. b.id
+      bodies[#bodies + 1] = body
+      if #body > largest then
+        largest = 2 * #body
+        redis.call('HSET', K.counts, 'largest', largest)
+      end
+      if expiry == '' then
+        redis.call('ZREM', K.expiry, b.id)
+      elseif expiry ~= b.expiry then
+        redis.call('ZADD', K.expiry, expiry, b.id)
+      end
+      if queue ~= b.queue then
+        redis.call('ZREM', K.delayed, b.member)
+        redis.call('ZADD', K.delayed, b.score, b.arrival .. ':' .. queue .. ':' .. b.id)
+      end
+    end
   end
-  if queue ~= h.queue then
-    redis.call('ZREM', K.delayed, h.member)
-    redis.call('ZADD', K.delayed, due, h.arrival .. ':' .. queue .. ':' .. id)
-  end
+  in_parts('MSET', bodies)
 end
 
 -- The time makes it another one even after the counter was lost with the data.
@@ -154,7 +198,7 @@ while at <= #ARGV do
     redis.call('HSET', K.schedules, name, ARGV[at + 2])
     redis.call('HSET', key, 'number', revision, rules(ARGV[at + 3]))
     local n = tonumber(ARGV[at + 4])
-    for i = at + 5, at + 4 + 4 * n, 4 do rewrite(name, ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]) end
+    rewrite(name, at + 5, at + 4 + 4 * n)
     at = at + 5 + 4 * n
   else
     redis.call('HSET', K.schedules, name, ARGV[at + 2])

@@ -8,13 +8,19 @@ local s = redis.call('HMGET', key, 'number', 'pausedAt', 'pausedUntil', 'consecu
 if not s[1] then return { 'missing' } end
 local till = ARGV[5]
 if string.sub(till, 1, 1) == '+' then till = string.format('%.0f', soon + tonumber(string.sub(till, 2))) end
+-- write begins with a removal, undone at once: a full Redis takes it.
+local function write(...)
+  redis.call('HDEL', key, 'number')
+  redis.call('HSET', key, 'number', s[1], ...)
+end
+
 if ARGV[2] == 'pause' then
   if till ~= '' and tonumber(till) <= now then return { 'past', now } end
-  redis.call('HSET', key, 'pausedAt', now, 'pausedUntil', till, 'pausedBy', ARGV[3], 'pausedReason', ARGV[4])
+  write('pausedAt', now, 'pausedUntil', till, 'pausedBy', ARGV[3], 'pausedReason', ARGV[4])
   event('paused', { ARGV[1] }, 'by', ARGV[3], 'reason', ARGV[4])
 elseif s[2] and (not s[3] or s[3] == '' or tonumber(s[3]) > now) then
   -- The span stays noted: ticks in it that nobody has looked at yet are not made up for.
-  redis.call('HSET', key, 'pausedUntil', now, 'forgiven', s[4] or 0)
+  write('pausedUntil', now, 'forgiven', s[4] or 0)
   event('resumed', { ARGV[1] }, 'by', ARGV[3])
 end
 return { 'ok', now, till }

@@ -20,10 +20,10 @@ end
 
 -- late tells that a tick was missed: not handed to its lane within a minute, or half
 -- the time to the next tick, of its due time.
-local function late(h)
+local function late(h, due)
   local limit = 60000
   if h.next ~= '' and h.tick ~= '' then limit = math.min(limit, (h.next - h.tick) / 2) end
-  return now >= h.due + limit
+  return now >= due + limit
 end
 
 -- wait puts a run back, to be looked at again in ten seconds; sooner, if the end of
@@ -101,7 +101,7 @@ local function admit(id, h, forced)
   end
   if not current then return 'lane' end -- its schedule has been removed
   if not set then
-    set = (h.trigger == 'backfill' or tick and late(h)) and makeup or held
+    set = (h.trigger == 'backfill' or tick and late(h, at)) and makeup or held
     if h.trigger == 'backfill' then score = BACKFILLS + (tonumber(h.tick) or 0) end
   end
   local makes = set == makeup

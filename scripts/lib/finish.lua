@@ -1,6 +1,6 @@
 -- in_force tells whether a pause holds now.
 local function in_force(at, till)
-  return at and (not till or till == '' or tonumber(till) > now)
+  return at and (not till or till == '' or (tonumber(till) or 0) > now)
 end
 
 -- pause_schedule keeps a schedule from running its ticks until somebody resumes it.

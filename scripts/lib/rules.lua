@@ -21,8 +21,8 @@ end
 -- more: the end state, and the reason. waits: it was in time, and has had to wait.
 local function unfit(h, s, waits)
   if h.trigger == 'schedule' and s.incarnation == h.incarnation and s.paused_at then
-    local tick, ends = tonumber(h.tick), tonumber(s.paused_until or '')
-    if in_force(s.paused_at, s.paused_until) or tick >= tonumber(s.paused_at) and tick < ends then return 'skipped', 'paused' end
+    local tick, from, till = tonumber(h.tick) or 0, tonumber(s.paused_at) or now, tonumber(s.paused_until or '') or 0
+    if in_force(s.paused_at, s.paused_until) or tick >= from and tick < till then return 'skipped', 'paused' end
   end
   if not waits and h.superseded ~= '' and now >= tonumber(h.superseded) then return 'skipped', 'catchUp' end
   if h.expiry ~= '' and now >= tonumber(h.expiry) then return 'expired', 'deadline' end
