@@ -359,6 +359,9 @@ func TestManySchedulersApplyAtOnce(t *testing.T) {
 		}
 		for _, id := range r.planned() {
 			j := r.get(id)
+			if server.Mini == nil && !j.Tick.After(r.rdb.Time(context.Background()).Val()) {
+				continue // its instant came between two applies: it was claimed
+			}
 			if j.Schedule != "shared" && j.Schedule != names[0] || j.Schedule == "shared" && string(j.Args) != fmt.Sprint(winner) {
 				t.Errorf("%s of a set that did not win is planned: args %s, winner %d", id, j.Args, winner)
 			}

@@ -105,7 +105,10 @@ func TestAHandlerPausesItsSchedule(t *testing.T) {
 		}
 		return job.PauseSchedule(errors.New("410 Gone"))
 	})
-	eventually(t, 20*time.Second, "it is paused", func() bool { return r.status("s").State == SchedulePaused })
+	eventually(t, 20*time.Second, "it is paused", func() bool {
+		d, err := r.manager().Show(context.Background(), "s")
+		return err == nil && d.State == SchedulePaused
+	})
 	got := r.status("s")
 	if got.Pause.Reason != "410 Gone" || got.Pause.By != "bide" || got.ConsecutiveFailures != 2 {
 		t.Errorf("%+v, %+v", got, got.Pause)

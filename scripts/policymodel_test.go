@@ -186,3 +186,24 @@ func TestModelOfPolicies(t *testing.T) {
 		})
 	})
 }
+
+// Of several ticks that come in one batch the newest takes the place of the others.
+func TestReplaceWithinOneBatch(t *testing.T) {
+	each(t, func(b *bench) {
+		b.apply(scripts.Change{Act: "add", Name: "s", Definition: "d", Rules: scripts.Rules{Policy: "Replace"}})
+		s, at := b.schedule("s"), b.now().Add(-time.Second).Truncate(time.Millisecond)
+		var all []scripts.NewJob
+		for i := range 3 {
+			all = append(all, b.tick(s, at.Add(time.Duration(i)*time.Millisecond)))
+		}
+		b.plan("s", all...)
+		b.promote()
+		b.same("lane", []string{all[2].ID}, b.lane("medium-delayed"))
+		for _, n := range all[:2] {
+			end, err := b.FindEnd(b.ctx(), n.ID)
+			b.must(err)
+			b.same("reason", job.ReasonReplaced, end.Reason)
+		}
+		b.sum(scripts.Sum{Created: 3, Waiting: 1, Cancelled: 2})
+	})
+}
