@@ -138,43 +138,11 @@ func (p *plan) checkJitter() error {
 	if d.Jitter < time.Second {
 		return nil
 	}
-	if shortest := p.shortest(); shortest > 0 && d.Jitter >= shortest {
+	if shortest := p.set.Shortest(); shortest > 0 && d.Jitter >= shortest {
 		return &job.InvalidError{
 			Field: "jitter", Value: duration.Format(d.Jitter),
 			Rule: "must be below the shortest time between two ticks, which is " + duration.Format(shortest),
 		}
 	}
 	return nil
-}
-
-// shortestTicks bounds the look for the shortest interval: a year of every quarter
-// of an hour.
-const shortestTicks = 35_000
-
-// shortest is the shortest time between two ticks, among the first 35,000 from 2026
-// on or from startAt; zero if there are not two.
-func (p *plan) shortest() time.Duration {
-	if p.every > 0 {
-		return p.every
-	}
-	from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	if !p.def.StartAt.IsZero() {
-		from = p.def.StartAt.Add(-1)
-	}
-	var shortest time.Duration
-	last := p.next(from)
-	for range shortestTicks {
-		next := last
-		if !last.IsZero() {
-			next = p.next(last)
-		}
-		if next.IsZero() || shortest == time.Second {
-			break
-		}
-		if gap := next.Sub(last); shortest == 0 || gap < shortest {
-			shortest = gap
-		}
-		last = next
-	}
-	return shortest
 }

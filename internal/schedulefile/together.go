@@ -80,6 +80,7 @@ const frequent = 5 * time.Minute
 // checkIntervals compares what the schedule allows itself with the time between its
 // ticks.
 func (e *entry) checkIntervals(s scope) {
+	e.checkDeadline(s)
 	timeout := e.given("timeout") && e.own.timeout > 0 && e.own.concurrency == scheduler.Forbid
 	all := e.own.catchUp == scheduler.All
 	if e.ticks == nil || e.own.jitter <= 0 && !timeout && !all {
@@ -106,6 +107,19 @@ func (e *entry) checkIntervals(s scope) {
 		s.child("catchUp").warn("W108", e.place("catchUp"), fmt.Sprintf("catchUp All in %s, whose ticks may be %s apart: after an outage up to 100 missed ones run", s.root, duration.Format(shortest)),
 			`"Latest" runs the newest one only`)
 	}
+}
+
+// checkDeadline refuses a jitter that may start a run when it is too late to.
+func (e *entry) checkDeadline(s scope) {
+	deadline := e.own.startingDeadline
+	if deadline == 0 {
+		deadline = scheduler.DefaultStartingDeadline
+	}
+	if e.own.jitter < deadline || e.own.jitter == 0 {
+		return
+	}
+	s.child("jitter").fail("E017", e.place("jitter"), fmt.Sprintf("%s (%s) must be below startingDeadline, which is %s: a run would be too late before it is due",
+		s.child("jitter").label(), duration.Format(e.own.jitter), duration.Format(deadline)), "shorten it, or write a longer startingDeadline")
 }
 
 // given reports whether the entry or the defaults of its file set the field.
