@@ -69,9 +69,15 @@ func (s *Server) Migrate() (done func()) {
 	if s.cluster == nil {
 		s.t.Fatal("only a cluster moves slots")
 	}
-	m := s.cluster.newMigration(s.t)
+	return s.cluster.Migrate(s.t)
+}
+
+// Migrate is Server.Migrate for a cluster of one's own.
+func (c *Cluster) Migrate(t TB) (done func()) {
+	t.Helper()
+	m := c.newMigration(t)
 	return func() {
-		s.t.Helper()
+		t.Helper()
 		defer m.close()
 		m.set(m.from, "STABLE")
 		m.set(m.to, "STABLE")
