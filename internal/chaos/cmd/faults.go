@@ -42,7 +42,7 @@ var faults = []fault{
 	{name: "Redis frozen", weight: 3, redis: true, do: (*harness).freezeRedis},
 	{name: "Redis restarted", weight: 3, redis: true, mild: true, only: []string{"always", "everysec", "cluster"}, do: (*harness).restartRedis},
 	{name: "Redis killed", weight: 5, redis: true, only: []string{"always", "everysec", "cluster"}, do: (*harness).killRedis},
-	{name: "failover", weight: 8, redis: true, mild: true, only: []string{"sentinel"}, do: (*harness).failover},
+	{name: "failover", weight: 14, redis: true, mild: true, only: []string{"sentinel"}, do: (*harness).failover},
 	{name: "replica killed", weight: 2, redis: true, only: []string{"sentinel"}, do: (*harness).killReplica},
 	{name: "slot on the move", weight: 5, redis: true, only: []string{"cluster"}, do: (*harness).migrate},
 }
