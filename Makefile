@@ -2,12 +2,15 @@
 GOLANGCI = go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 VERSION ?= $(shell git describe --tags 2>/dev/null || echo 0.1.0)
 FUZZTIME ?= 30s
+DURATION ?= 60s
+SEED ?= 0
+REDIS ?= always
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test race lint fuzz ci
+.PHONY: help run build test race lint fuzz chaos chaos-smoke soak mutants ci
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
 
 run: build ## try it: everything in one process on an embedded Redis
 	@exec bin/bide dev
@@ -35,4 +38,23 @@ fuzz: ## every fuzz target for FUZZTIME each
 	  done; \
 	done
 
-ci: lint build test race ## what has to pass before a change goes in
+bin/chaos: FORCE
+	@.ci/redis-server
+	@go build -tags chaos -o bin/chaos ./internal/chaos/cmd
+FORCE:
+
+chaos: bin/chaos ## real processes under faults: DURATION=60s SEED=1 REDIS=always|everysec|sentinel|cluster
+	bin/chaos -duration $(DURATION) -seed $(SEED) -redis $(REDIS)
+
+chaos-smoke: bin/chaos ## the same, short and with a fixed seed
+	bin/chaos -duration 15s -seed 7 -redis always -rate 40
+
+soak: DURATION = 1h
+soak: REDIS = everysec
+soak: bin/chaos ## thousands of jobs a second under mild faults for an hour: DURATION=1h
+	bin/chaos -mild -duration $(DURATION) -seed $(SEED) -redis $(REDIS) -rate 40 -bulk 2000
+
+mutants: ## break the code on purpose, one place at a time, and see which test notices
+	go run ./internal/chaos/mutate
+
+ci: lint build test race chaos-smoke ## what has to pass before a change goes in

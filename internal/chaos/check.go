@@ -107,6 +107,7 @@ func Check(events []Event) []Violation {
 		c.once(j)
 		c.owners(j)
 		c.alone(j)
+		c.notCancelled(j)
 	}
 	c.ticks()
 	c.lanes()

@@ -14,6 +14,7 @@ const (
 	RuleTwice     = "a job runs twice without a lost lease"
 	RuleStale     = "a stale owner settles"
 	RuleBeside    = "a handler runs beside its successor with a live context"
+	RuleCancel    = "a cancelled job runs"
 	RuleTick      = "a tick neither runs nor is counted"
 	RuleOrder     = "jobs of a lane start out of order"
 	RuleGap       = "the sum is not zero"
@@ -115,6 +116,15 @@ func (c *checker) once(j *jobs) {
 func (c *checker) gaveBack(r *run, by int64) bool {
 	p := c.procs[r.Proc]
 	return p != nil && p.termed != 0 && p.termed < by && (r.ended == nil || r.ended.Err != "")
+}
+
+// notCancelled: a job that was cancelled before it began does not begin.
+func (c *checker) notCancelled(j *jobs) {
+	for _, e := range j.cancelled {
+		if e.State == "cancelled" && !c.mayBeLost(j) && slices.ContainsFunc(j.runs, func(r *run) bool { return r.At > e.At }) {
+			c.breaks(RuleCancel, j.events, "job %s was cancelled and ran", j.id)
+		}
+	}
 }
 
 // owners: who has lost its lease settles nothing.
