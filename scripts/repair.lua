@@ -5,7 +5,7 @@
 -- are long: the caller comes again with the rest.
 -- include: clock head run reject finish place wake sum event
 -- KEYS  1 routing
--- ARGV  1 kind; then per item: id, place or lane, entry
+-- ARGV  1 kind; then per job: id, place or lane, entry
 -- Reply {items looked at, items mended}
 local kind = ARGV[1]
 can_finish()

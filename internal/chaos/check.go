@@ -225,21 +225,26 @@ func (c *checker) mayBeLost(j *jobs) bool {
 }
 
 // LostByRedis counts the acknowledged jobs of which nothing is left and that were
-// acknowledged within a time that Redis may have lost, and tells how long before
-// the end of that time the oldest of them was.
-func LostByRedis(events []Event) (n int, oldest time.Duration) {
+// acknowledged within a time that Redis may have lost. span is the longest part of
+// such a time that they come from.
+func LostByRedis(events []Event) (n int, span time.Duration) {
 	c := newChecker(events)
+	first, last := make([]int64, len(c.losses)), make([]int64, len(c.losses))
 	for _, j := range c.order {
 		if len(j.acked) == 0 || len(j.runs) > 0 || j.final == nil || j.final.State != "" {
 			continue
 		}
-		for _, l := range c.losses {
-			if at := j.acked[0].At; at >= l.From && at <= l.To {
-				n++
-				oldest = max(oldest, time.Duration(l.To-at))
-				break
-			}
+		at := j.acked[0].At
+		i := slices.IndexFunc(c.losses, func(l Event) bool { return at >= l.From && at <= l.To })
+		if i < 0 {
+			continue
 		}
+		n++
+		if first[i] == 0 {
+			first[i] = at
+		}
+		first[i], last[i] = min(first[i], at), max(last[i], at)
+		span = max(span, time.Duration(last[i]-first[i]))
 	}
-	return n, oldest
+	return n, span
 }

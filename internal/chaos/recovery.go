@@ -118,12 +118,12 @@ func Summarise(events []Event, bulk BulkCount) string {
 			}
 		}
 	}
-	lost, oldest := LostByRedis(events)
+	lost, span := LostByRedis(events)
 	fmt.Fprintf(&b, "jobs acknowledged %d, of unknown outcome %d, attempts %d, repeated after a lost lease %d, completed %d, dead %d\n", acked, unknown, runs, again, completed, dead)
 	if bulk.Acked > 0 {
 		fmt.Fprintf(&b, "bulk jobs acknowledged %d, runs %d, lost %d, repeated after a lost lease %d, doubled %d\n", bulk.Acked, bulk.Ran, bulk.Lost, bulk.Repeated, bulk.Doubled)
 	}
-	fmt.Fprintf(&b, "lost by Redis itself %d, the oldest acknowledged %v before\n", lost, oldest.Round(time.Millisecond))
+	fmt.Fprintf(&b, "lost by Redis itself %d, of at most %v each time\n", lost, span.Round(time.Millisecond))
 	counts := map[string]int{}
 	var words []string
 	for _, e := range c.rest {
