@@ -55,6 +55,7 @@ type jobs struct {
 	events    []Event
 	sent      []Event
 	acked     []Event
+	asked     bool // to be cancelled
 	cancelled []Event
 	runs      []*run
 	final     *Event
@@ -126,7 +127,7 @@ func newChecker(events []Event) *checker {
 	for _, e := range events {
 		c.end = max(c.end, e.At)
 		switch e.Kind {
-		case Sent, Acked, Unknown, Refused, Cancelled, Started, Ended, Context, Settled, Final:
+		case Sent, Acked, Unknown, Refused, Asked, Cancelled, Started, Ended, Context, Settled, Final:
 			c.ofJob(e, byRun)
 		case Born, Killed, Termed, Stopped, Continued, Exited, Memory, Goroutines:
 			c.ofProcess(e)
@@ -157,6 +158,8 @@ func (c *checker) ofJob(e Event, byRun map[string]*run) {
 		j.sent = append(j.sent, e)
 	case Acked:
 		j.acked = append(j.acked, e)
+	case Asked:
+		j.asked = true
 	case Cancelled:
 		j.cancelled = append(j.cancelled, e)
 	case Started:

@@ -33,6 +33,12 @@ func sent(id string, due int) Event {
 	return Event{Kind: Sent, Proc: "producer-1.1", ID: id, Queue: "high", Due: base/1e6 + int64(due), Kept: true}
 }
 
+func unkept(id string) Event {
+	e := sent(id, 0)
+	e.Kept = false
+	return e
+}
+
 func acked(id string, due int) Event {
 	return Event{Kind: Acked, Proc: "producer-1.1", ID: id, Due: base/1e6 + int64(due)}
 }
@@ -84,6 +90,9 @@ func TestRules(t *testing.T) {
 		{"not acknowledged", "", at(0, sent("a", 10), 1, Event{Kind: Unknown, ID: "a"}, 99, final("a", "", 0))},
 		{"lost by Redis", "", at(0, sent("a", 10), 1, acked("a", 10), 2, loss(0, 2), 99, final("a", "", 0))},
 		{"lost long before Redis lost anything", RuleLost, at(0, sent("a", 10), 1, acked("a", 10), 900, loss(500, 900), 999, final("a", "", 0))},
+		{"one that is not kept has run", "", at(0, unkept("a"), 1, acked("a", 0), 2, started("a", "1/1", 1, 0), 3, ended("a", "1/1", ""), 99, final("a", "", 0))},
+		{"one that is not kept is lost", RuleLost, at(0, unkept("a"), 1, acked("a", 0), 2, started("a", "1/1", 1, 0), 99, final("a", "", 0))},
+		{"one that is not kept may have been cancelled", "", at(0, unkept("a"), 1, acked("a", 0), 2, Event{Kind: Asked, ID: "a"}, 99, final("a", "", 0))},
 		{"still waiting", RuleEnd, at(0, sent("a", 10), 1, acked("a", 10), 99, final("a", "waiting", 0))},
 		{"completed by nobody", RuleEnd, at(0, sent("a", 10), 1, acked("a", 10), 99, final("a", "completed", 0))},
 		{"ended twice", RuleEnd, at(0, sent("a", 0), 1, acked("a", 0), 2, started("a", "1/1", 1, 0), 3, ended("a", "1/1", ""), 4, settled("a", "1/1", "completed", 0), settled("a", "1/1", "dead", 0))},

@@ -54,7 +54,7 @@ func (c *checker) ended(j *jobs) {
 	case c.mayBeLost(j):
 	case kept:
 		c.breaks(RuleLost, j.events, "job %s was acknowledged and is gone", j.id)
-	case len(j.cancelled) == 0 && !slices.ContainsFunc(j.runs, func(r *run) bool { return r.ended != nil }):
+	case !j.asked && !slices.ContainsFunc(j.runs, func(r *run) bool { return r.ended != nil }):
 		c.breaks(RuleLost, j.events, "job %s was acknowledged, never ran to its end, and is gone", j.id)
 	}
 }

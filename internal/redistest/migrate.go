@@ -69,15 +69,9 @@ func (s *Server) Migrate() (done func()) {
 	if s.cluster == nil {
 		s.t.Fatal("only a cluster moves slots")
 	}
-	return s.cluster.Migrate(s.t)
-}
-
-// Migrate is Server.Migrate for a cluster of one's own.
-func (c *Cluster) Migrate(t TB) (done func()) {
-	t.Helper()
-	m := c.newMigration(t)
+	m := s.cluster.newMigration(s.t)
 	return func() {
-		t.Helper()
+		s.t.Helper()
 		defer m.close()
 		m.set(m.from, "STABLE")
 		m.set(m.to, "STABLE")

@@ -46,6 +46,8 @@ type harness struct {
 	began time.Time
 	over  chan struct{} // closed when the faults are to end
 
+	redisBusy atomic.Bool // with a fault of the whole
+
 	faults atomic.Int64
 	audits atomic.Int64
 	gap    atomic.Int64
@@ -198,17 +200,16 @@ func (h *harness) trouble() {
 	}
 	h.pause(1500) // they begin to work first
 	var running sync.WaitGroup
-	var redisBusy atomic.Bool
 	for {
 		n := h.roll(total)
 		i := slices.IndexFunc(list, func(f fault) bool { n -= f.weight; return n < 0 })
 		f := list[i]
-		if !f.redis || redisBusy.CompareAndSwap(false, true) {
+		if !f.redis || h.redisBusy.CompareAndSwap(false, true) {
 			running.Go(func() {
 				f.do(h)
 				if f.redis {
 					h.pause(1000 + h.roll(3000)) // a time to work in
-					redisBusy.Store(false)
+					h.redisBusy.Store(false)
 				}
 			})
 		}

@@ -196,6 +196,7 @@ func (m *maker) inbox(ctx context.Context, rng *rand.Rand) {
 func (m *maker) cancel(ctx context.Context, id string) {
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
+	m.rec.Note(chaos.Event{Kind: chaos.Asked, ID: id})
 	if j, err := m.client.Cancel(call, id); err == nil {
 		m.rec.Note(chaos.Event{Kind: chaos.Cancelled, ID: id, State: string(j.State)})
 	}
