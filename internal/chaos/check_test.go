@@ -79,6 +79,7 @@ func TestRules(t *testing.T) {
 		id := "s@" + time.Unix(0, base+int64(n)*sec).UTC().Format(time.RFC3339)
 		return started(id, fmt.Sprintf("1/t%d", n), 1, 0)
 	}
+	tested := map[string]bool{}
 	for _, tt := range []struct {
 		name   string
 		rule   string // "" for a history that breaks none
@@ -144,6 +145,7 @@ func TestRules(t *testing.T) {
 		{"cancelled, and runs", RuleCancel, at(0, sent("a", 50), 1, acked("a", 50), 2, Event{Kind: Cancelled, ID: "a", State: "cancelled"}, 60, started("a", "1/1", 1, 0))},
 		{"cancelled", "", at(0, sent("a", 50), 1, acked("a", 50), 2, Event{Kind: Cancelled, ID: "a", State: "cancelled"}, 99, final("a", "cancelled", 0))},
 	} {
+		tested[tt.rule] = true
 		t.Run(tt.name, func(t *testing.T) {
 			var rules []string
 			for _, v := range Check(tt.events) {
@@ -156,6 +158,11 @@ func TestRules(t *testing.T) {
 				t.Errorf("broken: %q, want %q", rules, tt.rule)
 			}
 		})
+	}
+	for _, rule := range Rules {
+		if !tested[rule] {
+			t.Errorf("no history breaks the rule %q", rule)
+		}
 	}
 }
 

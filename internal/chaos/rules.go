@@ -8,23 +8,32 @@ import (
 
 // The rules, by the names under which they are reported.
 const (
-	RuleLost      = "an acknowledged job is lost"
-	RuleEnd       = "a job does not end, or ends twice"
-	RuleEarly     = "a job is started early"
-	RuleTwice     = "a job runs twice without a lost lease"
-	RuleStale     = "a stale owner settles"
-	RuleBeside    = "a handler runs beside its successor with a live context"
-	RuleCancel    = "a cancelled job runs"
-	RuleTick      = "a tick neither runs nor is counted"
-	RuleOrder     = "jobs of a lane start out of order"
-	RuleGap       = "the sum is not zero"
-	RuleExit      = "a process ends by itself, or not when told"
-	RuleGrowth    = "memory or goroutines grow"
-	RuleTotal     = "more or fewer jobs were created than acknowledged"
-	RuleTrouble   = "something does not come to rest"
-	OrderedQueue  = "ordered" // the queue that one slot serves
-	mostGoroutine = 150
+	RuleLost    = "an acknowledged job is lost"
+	RuleEnd     = "a job does not end, or ends twice"
+	RuleEarly   = "a job is started early"
+	RuleTwice   = "a job runs twice without a lost lease"
+	RuleStale   = "a stale owner settles"
+	RuleBeside  = "a handler runs beside its successor with a live context"
+	RuleCancel  = "a cancelled job runs"
+	RuleTick    = "a tick neither runs nor is counted"
+	RuleOrder   = "jobs of a lane start out of order"
+	RuleGap     = "the sum is not zero"
+	RuleExit    = "a process ends by itself, or not when told"
+	RuleGrowth  = "memory or goroutines grow"
+	RuleTotal   = "fewer jobs were created than acknowledged"
+	RuleTrouble = "something does not come to rest"
 )
+
+// Rules are all of them.
+var Rules = []string{
+	RuleLost, RuleEnd, RuleEarly, RuleTwice, RuleStale, RuleBeside, RuleCancel, RuleTick, RuleOrder, RuleGap, RuleExit, RuleGrowth, RuleTotal, RuleTrouble,
+}
+
+// OrderedQueue is the queue that one slot serves.
+const OrderedQueue = "ordered"
+
+// mostGoroutines is how many a process may have that has nothing to do.
+const mostGoroutines = 150
 
 // ended: every acknowledged job is still there, if it is kept, in exactly one end
 // state; one that is not kept has run or was cancelled.
@@ -244,7 +253,7 @@ func (c *checker) processes() {
 			}
 		}
 		for _, e := range p.events {
-			if e.Kind == Goroutines && e.N > mostGoroutine {
+			if e.Kind == Goroutines && e.N > mostGoroutines {
 				c.breaks(RuleGrowth, []Event{e}, "%s has %d goroutines and nothing to do", p.name, e.N)
 			}
 		}
@@ -266,9 +275,8 @@ func typical(samples []Event) int64 {
 	return values[len(values)/2]
 }
 
-// total: what Redis counted as created is what was acknowledged, and at most what may
-// have been. Ticks that were taken back are counted, too, so there is no upper bound
-// while there are schedules.
+// total: Redis counted at least what was acknowledged. Ticks that were taken back are
+// counted, too, so there is no upper bound.
 func (c *checker) total() {
 	acked := int64(0)
 	for _, j := range c.order {
