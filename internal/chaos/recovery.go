@@ -23,6 +23,16 @@ func figure(what string, took []time.Duration) Figure {
 	return f
 }
 
+// stopBefore is when the process was last stopped before at, 0 if it never was.
+func (p *process) stopBefore(at int64) (from int64) {
+	for _, s := range p.stops {
+		if s.from < at {
+			from = s.from
+		}
+	}
+	return from
+}
+
 // Recovery measures how soon a run was itself again after its faults.
 func Recovery(events []Event) []Figure {
 	c := newChecker(events)
@@ -41,8 +51,8 @@ func Recovery(events []Event) []Figure {
 				switch {
 				case p.killed && p.dead < r.At:
 					killed = append(killed, time.Duration(r.At-p.dead))
-				case len(p.stops) > 0:
-					stopped = append(stopped, time.Duration(r.At-last.At))
+				case p.stopBefore(r.At) > last.At:
+					stopped = append(stopped, time.Duration(r.At-p.stopBefore(r.At)))
 				}
 			}
 		}
@@ -77,6 +87,7 @@ func Recovery(events []Event) []Figure {
 	}
 	figures := []Figure{
 		figure("job of a killed worker runs again", killed),
+		figure("job of a worker that stands still runs again", stopped),
 		figure("start behind due time, all through", lateness),
 		figure("start behind due time, in the half second after a promoter's death", promoter),
 		figure("SIGTERM to exit", shutdowns),

@@ -64,7 +64,7 @@ func beChild(text string) int {
 	case "worker":
 		err = c.work(ctx, rdb, rec, log)
 	default:
-		err = c.produce(ctx, rdb, rec, log)
+		c.produce(ctx, rdb, rec)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/rs/zerolog"
 
 	"github.com/bide-go/bide/internal/chaos"
 	"github.com/bide-go/bide/job"
@@ -30,7 +29,7 @@ type maker struct {
 	n      atomic.Int64
 }
 
-func (c *child) produce(ctx context.Context, rdb redis.UniversalClient, rec *chaos.Recorder, _ zerolog.Logger) error {
+func (c *child) produce(ctx context.Context, rdb redis.UniversalClient, rec *chaos.Recorder) {
 	m := &maker{c: c, rdb: rdb, client: scheduler.NewClient(rdb), rec: rec}
 	var group sync.WaitGroup
 	loop := func(i int, every time.Duration, f func(context.Context, *rand.Rand)) {
@@ -63,7 +62,6 @@ func (c *child) produce(ctx context.Context, rdb redis.UniversalClient, rec *cha
 		loop(calls+1, bulkBatch*time.Second/time.Duration(c.Bulk), m.bulk)
 	}
 	group.Wait()
-	return nil
 }
 
 func (m *maker) id() string { return fmt.Sprintf("%s-%d", m.c.Proc, m.n.Add(1)) }

@@ -42,7 +42,7 @@ func run(only string, underChaos time.Duration, seed int64) (survivors int, err 
 	if err != nil {
 		return 0, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	if err := copyTree(dir); err != nil {
 		return 0, err
 	}
