@@ -23,6 +23,7 @@ const (
 	Acked     Kind = "acked"     // it was acknowledged: ID, Due as answered
 	Unknown   Kind = "unknown"   // it may have been created
 	Refused   Kind = "refused"   // it was not
+	Bad       Kind = "bad"       // something was tried that is no job: What
 	Asked     Kind = "asked"     // it is about to be cancelled
 	Cancelled Kind = "cancelled" // a cancel was acknowledged: ID, State
 )

@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -103,6 +104,20 @@ func Recovery(events []Event) []Figure {
 	return figures
 }
 
+// tally prints how often each event of a kind was there.
+func tally(b *strings.Builder, title string, events []Event, kind Kind) {
+	counts := map[string]int{}
+	for _, e := range events {
+		if e.Kind == kind {
+			counts[e.What]++
+		}
+	}
+	fmt.Fprintf(b, "\n| %s | times |\n| --- | --- |\n", title)
+	for _, what := range slices.Sorted(maps.Keys(counts)) {
+		fmt.Fprintf(b, "| %s | %d |\n", what, counts[what])
+	}
+}
+
 // Summarise is a run in numbers, as Markdown.
 func Summarise(events []Event, bulk BulkCount) string {
 	c := newChecker(events)
@@ -135,21 +150,8 @@ func Summarise(events []Event, bulk BulkCount) string {
 		fmt.Fprintf(&b, "bulk jobs acknowledged %d, runs %d, lost %d, repeated after a lost lease %d, doubled %d\n", bulk.Acked, bulk.Ran, bulk.Lost, bulk.Repeated, bulk.Doubled)
 	}
 	fmt.Fprintf(&b, "lost by Redis itself %d, of at most %v each time\n", lost, span.Round(time.Millisecond))
-	counts := map[string]int{}
-	var words []string
-	for _, e := range c.rest {
-		if e.Kind == Fault {
-			if counts[e.What] == 0 {
-				words = append(words, e.What)
-			}
-			counts[e.What]++
-		}
-	}
-	slices.Sort(words)
-	b.WriteString("\n| fault | times |\n| --- | --- |\n")
-	for _, what := range words {
-		fmt.Fprintf(&b, "| %s | %d |\n", what, counts[what])
-	}
+	tally(&b, "fault", c.rest, Fault)
+	tally(&b, "bad input", c.rest, Bad)
 	b.WriteString("\n| recovery | times | p50 | p99 |\n| --- | --- | --- | --- |\n")
 	for _, f := range Recovery(events) {
 		if f.N > 0 {

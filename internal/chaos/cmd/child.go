@@ -46,7 +46,7 @@ func beChild(text string) int {
 		return 3
 	}
 	redis.SetLogger(silent{})
-	rdb, err := connect(c.URL)
+	rdb, err := connect(c.URL, 0)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 3
@@ -64,7 +64,13 @@ func beChild(text string) int {
 	case "worker":
 		err = c.work(ctx, rdb, rec, log)
 	default:
-		c.produce(ctx, rdb, rec)
+		plain, err := connect(c.URL, -1)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 3
+		}
+		defer plain.Close()
+		c.produce(ctx, rdb, plain, rec)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -77,29 +83,30 @@ type silent struct{}
 
 func (silent) Printf(context.Context, string, ...any) {}
 
-// connect makes a client as bide serve does.
-func connect(url string) (redis.UniversalClient, error) {
+// connect makes a client as bide serve does. With retries -1 the driver sends nothing
+// again by itself.
+func connect(url string, retries int) (redis.UniversalClient, error) {
 	switch {
 	case strings.Contains(url, "master_name="):
 		o, err := redis.ParseFailoverURL(url)
 		if err != nil {
 			return nil, err
 		}
-		o.ContextTimeoutEnabled = true
+		o.ContextTimeoutEnabled, o.MaxRetries = true, retries
 		return redis.NewFailoverClient(o), nil
 	case strings.Contains(url, "addr="):
 		o, err := redis.ParseClusterURL(url)
 		if err != nil {
 			return nil, err
 		}
-		o.ContextTimeoutEnabled = true
+		o.ContextTimeoutEnabled, o.MaxRetries = true, retries
 		return redis.NewClusterClient(o), nil
 	}
 	o, err := redis.ParseURL(url)
 	if err != nil {
 		return nil, err
 	}
-	o.ContextTimeoutEnabled = true
+	o.ContextTimeoutEnabled, o.MaxRetries = true, retries
 	return redis.NewClient(o), nil
 }
 

@@ -23,14 +23,14 @@ const calls = 4
 // maker creates jobs, and writes down each before it is sent and after it is answered.
 type maker struct {
 	c      *child
-	rdb    redis.UniversalClient
+	plain  redis.UniversalClient // what it is told is sent once
 	client *scheduler.Client
 	rec    *chaos.Recorder
 	n      atomic.Int64
 }
 
-func (c *child) produce(ctx context.Context, rdb redis.UniversalClient, rec *chaos.Recorder) {
-	m := &maker{c: c, rdb: rdb, client: scheduler.NewClient(rdb), rec: rec}
+func (c *child) produce(ctx context.Context, rdb, plain redis.UniversalClient, rec *chaos.Recorder) {
+	m := &maker{c: c, plain: plain, client: scheduler.NewClient(rdb), rec: rec}
 	var group sync.WaitGroup
 	loop := func(i int, every time.Duration, f func(context.Context, *rand.Rand)) {
 		if every <= 0 {
@@ -102,9 +102,11 @@ func describe(rng *rand.Rand) task {
 // one creates a job, or a few, by one of the ways there are.
 func (m *maker) one(ctx context.Context, rng *rand.Rand) {
 	switch n := rng.IntN(100); {
-	case n < 6:
+	case n < 2:
+		m.bad(ctx, rng)
+	case n < 8:
 		m.inbox(ctx, rng)
-	case n < 12:
+	case n < 14:
 		var list []scheduler.Request
 		var ids []string
 		keep := rng.IntN(100) < 85
@@ -174,7 +176,8 @@ func (m *maker) send(ctx context.Context, rng *rand.Rand, keep bool, ids []strin
 	}
 }
 
-// inbox creates a job as any Redis client does.
+// inbox creates a job as any Redis client does. Nothing is kept of it when it has ended,
+// so a ZADD that a driver sends again by itself might make it a second time.
 func (m *maker) inbox(ctx context.Context, rng *rand.Rand) {
 	id, t, delay := m.id(), describe(rng), delayed(rng)
 	t.Fail = 0 // the default back-off is longer than the run
@@ -183,7 +186,7 @@ func (m *maker) inbox(ctx context.Context, rng *rand.Rand) {
 	m.rec.Note(chaos.Event{Kind: chaos.Sent, ID: id, Queue: "medium", Due: due})
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	err := m.rdb.ZAdd(call, "{bide}:inbox", redis.Z{Score: float64(due) / 1000, Member: fmt.Sprintf(`[%q,"medium","act",%s]`, id, args)}).Err()
+	err := m.plain.ZAdd(call, "{bide}:inbox", redis.Z{Score: float64(due) / 1000, Member: fmt.Sprintf(`[%q,"medium","act",%s]`, id, args)}).Err()
 	if err != nil {
 		m.rec.Note(chaos.Event{Kind: chaos.Unknown, ID: id, Err: err.Error()})
 		return
