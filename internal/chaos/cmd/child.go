@@ -100,6 +100,7 @@ func connect(url string, retries int) (redis.UniversalClient, error) {
 			return nil, err
 		}
 		o.ContextTimeoutEnabled, o.MaxRetries = true, retries
+		o.MaxRedirects = retries // its way to send again
 		return redis.NewClusterClient(o), nil
 	}
 	o, err := redis.ParseURL(url)
