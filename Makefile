@@ -7,7 +7,7 @@ SEED ?= 0
 REDIS ?= always
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test race lint fuzz chaos chaos-smoke soak mutants ci
+.PHONY: help run build test race lint fuzz chaos chaos-smoke soak recovery mutants ci
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -53,6 +53,10 @@ soak: DURATION = 1h
 soak: REDIS = everysec
 soak: bin/chaos ## thousands of jobs a second under mild faults for an hour: DURATION=1h
 	bin/chaos -mild -duration $(DURATION) -seed $(SEED) -redis $(REDIS) -rate 40 -bulk 2000
+
+recovery: DURATION = 4m
+recovery: bin/chaos ## how soon it is itself again after single faults
+	bin/chaos -duration $(DURATION) -seed $(SEED) -redis $(REDIS) -pace 4s -only "SIGKILL,Redis killed,failover"
 
 mutants: ## break the code on purpose, one place at a time, and see which test notices
 	go run ./internal/chaos/mutate

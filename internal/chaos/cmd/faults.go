@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -54,6 +55,9 @@ func (h *harness) possible() []fault {
 		fits := len(f.only) == 0
 		for _, kind := range f.only {
 			fits = fits || kind == h.store.kind
+		}
+		if h.only != "" {
+			fits = fits && slices.Contains(strings.Split(h.only, ","), f.name)
 		}
 		if fits && (f.mild || !h.mild) {
 			list = append(list, f)

@@ -34,6 +34,8 @@ type harness struct {
 	seed       int64
 	kind       string
 	mild, keep bool
+	only       string // faults, by name, with commas between
+	pace       time.Duration
 	rate, bulk int
 	bide, self string
 
@@ -197,6 +199,9 @@ func (h *harness) trouble() {
 	pace, spread := 150, 700 // ms between faults
 	if h.mild {
 		pace, spread = 10_000, 20_000
+	}
+	if h.pace > 0 {
+		pace, spread = int(h.pace.Milliseconds()), 1
 	}
 	h.pause(1500) // they begin to work first
 	var running sync.WaitGroup

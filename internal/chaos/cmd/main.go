@@ -22,6 +22,8 @@ func main() {
 	flag.Int64Var(&h.seed, "seed", 0, "what the faults are drawn from; 0 draws a seed, too")
 	flag.StringVar(&h.kind, "redis", "always", "always or everysec (of the append-only file), sentinel or cluster")
 	flag.BoolVar(&h.mild, "mild", false, "few faults and many jobs")
+	flag.StringVar(&h.only, "only", "", "the faults to make, by name, with commas between; empty for all")
+	flag.DurationVar(&h.pace, "pace", 0, "the time from one fault to the next; 0 for what is usual")
 	flag.IntVar(&h.rate, "rate", 80, "jobs a second that are written down one by one")
 	flag.IntVar(&h.bulk, "bulk", 0, "further jobs a second, of which only the runs are written down")
 	flag.BoolVar(&h.keep, "keep", false, "leave the files of the run behind")
