@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bide-go/bide/internal/redistest"
 	"github.com/bide-go/bide/job"
 	"github.com/bide-go/bide/scripts"
 )
@@ -34,6 +33,7 @@ func (b *bench) member(id string) string {
 // is none left, the sum is zero, and every job that is still there can run.
 func TestOrphansAreMended(t *testing.T) {
 	key := scripts.Key
+	tested := map[scripts.OrphanKind]bool{}
 	for name, test := range map[string]struct {
 		harm func(b *bench)
 		kind scripts.OrphanKind
@@ -202,6 +202,7 @@ func TestOrphansAreMended(t *testing.T) {
 			scripts.Uncounted, map[string]job.State{"a": job.Waiting, "later": job.Delayed},
 		},
 	} {
+		tested[test.kind] = true
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			each(t, func(b *bench) {
@@ -234,17 +235,29 @@ func TestOrphansAreMended(t *testing.T) {
 			})
 		})
 	}
+	for _, kind := range scripts.OrphanKinds {
+		if !tested[kind] {
+			t.Errorf("no case makes an orphan that is %s", kind)
+		}
+	}
 }
 
-// A look finds what is wrong without mending anything, by the same name.
-func TestEveryKindOfOrphanIsTested(t *testing.T) {
-	b := newBench(t, redistest.NewMini(t))
-	for _, kind := range scripts.OrphanKinds {
-		// Nothing to mend is no error, whatever the kind.
-		n, err := b.Repair(b.ctx(), []scripts.Orphan{{Kind: kind, ID: "none", Where: "medium", Entry: "none"}})
-		b.must(err)
-		b.same(string(kind), scripts.Repairs{}, n)
-	}
+// What is no orphan any more when its turn comes is left alone, whatever its kind.
+func TestNothingToMendIsNoError(t *testing.T) {
+	each(t, func(b *bench) {
+		b.add(scripts.NewJob{ID: "a", Queue: "medium", Name: "test"})
+		before := b.dump()
+		for _, kind := range scripts.OrphanKinds {
+			for _, id := range []string{"a", "none"} {
+				n, err := b.Repair(b.ctx(), []scripts.Orphan{{Kind: kind, ID: id, Where: "medium", Entry: "000000000001:medium:" + id}})
+				b.must(err)
+				if len(n) > 0 {
+					b.t.Errorf("%s %s: mended %v", kind, id, n)
+				}
+			}
+		}
+		b.same("keys", before, b.dump())
+	})
 }
 
 // The owner of a lease whose active entry was lost renews it: its job is its own again.
