@@ -175,7 +175,11 @@ func chaosRule(dir string, d time.Duration, seed int64) (string, error) {
 	}
 	cmd := exec.CommandContext(context.Background(), "bin/chaos", "-duration", d.String(), "-seed", fmt.Sprint(seed))
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "TMPDIR="+dir)
+	tmp, err := os.MkdirTemp(dir, "run") // gone with the copy
+	if err != nil {
+		return "", err
+	}
+	cmd.Env = append(os.Environ(), "TMPDIR="+tmp)
 	out, err := cmd.CombinedOutput()
 	if err == nil {
 		return "nothing", nil
@@ -187,6 +191,9 @@ func chaosRule(dir string, d time.Duration, seed int64) (string, error) {
 		if ok && !strings.HasPrefix(line, " ") && !strings.HasPrefix(line, "|") && known(rule) && !strings.Contains(strings.Join(rules, "; "), rule) {
 			rules = append(rules, rule)
 		}
+	}
+	if len(rules) == 0 {
+		return "", fmt.Errorf("the run under faults failed: %w\n%s", err, out)
 	}
 	return strings.Join(rules, "; "), nil
 }
