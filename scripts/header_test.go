@@ -304,8 +304,12 @@ func TestWrappersSendWhatHeadersDeclare(t *testing.T) {
 		"list":       func() error { _, _, _, err := s.List(ctx, Page{Place: "dead", Look: 1, Want: 1}); return err },
 		"expire":     func() error { _, _, err := s.Expire(ctx, 1); return err },
 		"trim":       func() error { _, err := s.Trim(ctx, 1, time.Hour, 1); return err },
-		"audit":      func() error { _, err := s.Audit(ctx); return err },
-		"stats":      func() error { _, err := s.Stats(ctx); return err },
+		"repair": func() error {
+			_, err := s.Repair(ctx, []Orphan{{Kind: Idle, ID: "x"}, {Kind: Idle, ID: "y"}})
+			return err
+		},
+		"audit": func() error { _, err := s.Audit(ctx); return err },
+		"stats": func() error { _, err := s.Stats(ctx); return err },
 		"beat": func() error {
 			return s.Beat(ctx, Presence{ID: "w", Names: []string{"n"}, Queues: []string{"low", "high"}, Fields: map[string]string{"f": "v"}})
 		},

@@ -1,26 +1,46 @@
 package scripts
 
 import (
+	"cmp"
 	"context"
-	"sort"
+	"slices"
 	"strings"
 )
 
 // OrphanKind says which counterpart an orphan has lost.
 type OrphanKind string
 
-// The kinds of orphans.
+// The kinds of orphans, in the order in which they are mended: what comes first may
+// leave the next.
 const (
-	Unleased  OrphanKind = "unleased"  // an active entry without a lease
-	Idle      OrphanKind = "idle"      // a lease without an active entry
-	Bodiless  OrphanKind = "bodiless"  // an entry of a place without a readable body
-	Placeless OrphanKind = "placeless" // a body that stands nowhere
+	Unlisted   OrphanKind = "unlisted"   // a lane whose queue is not among those in use
+	Unleased   OrphanKind = "unleased"   // an active entry without a lease
+	Idle       OrphanKind = "idle"       // a lease without an active entry
+	Leftover   OrphanKind = "leftover"   // an entry of an earlier job with the same id
+	Doubled    OrphanKind = "doubled"    // a job that stands in two places
+	Ghost      OrphanKind = "ghost"      // a ghost without a lane entry, or of a job that lives
+	Miscounted OrphanKind = "miscounted" // a lane whose number of ghosts is wrong
+	Placeless  OrphanKind = "placeless"  // a body that stands nowhere
+	Bodiless   OrphanKind = "bodiless"   // an entry of a place without a readable body
+	Outlived   OrphanKind = "outlived"   // an expiry of a job that it no longer concerns
+	Locked     OrphanKind = "locked"     // a unique key that no live job holds
+	Remains    OrphanKind = "remains"    // run fields or errors without a body
+	Unplanned  OrphanKind = "unplanned"  // a note of a tick that has long gone
+	Uncounted  OrphanKind = "uncounted"  // jobs that the sum misses, or has too many; the id is their number
 )
+
+// OrphanKinds are all kinds, in the order in which they are mended.
+var OrphanKinds = []OrphanKind{
+	Unlisted, Unleased, Idle, Leftover, Doubled, Ghost, Miscounted, Placeless, Bodiless, Outlived, Locked, Remains, Unplanned, Uncounted,
+}
 
 // Orphan is one entry that has lost its counterpart.
 type Orphan struct {
 	Kind OrphanKind
 	ID   string
+	// Where is the place, the lane or the schedule in which it was found, and Entry
+	// what stands there.
+	Where, Entry string
 }
 
 // Orphans is what a look for them found.
@@ -44,10 +64,10 @@ const (
 // all, a page a call. It changes nothing. Each page is judged at one instant, so
 // that a job on the move is no orphan.
 func (s *Set) FindOrphans(ctx context.Context, most int) (Orphans, error) {
-	f := &orphanFinder{set: s, left: most, whole: true, found: map[Orphan]bool{}, inLane: map[string]bool{}}
-	for i, part := range []func(context.Context, int) error{f.active, f.leases, f.places, f.bodies} {
-		before := f.left
-		if err := part(ctx, before/(4-i)); err != nil {
+	f := &orphanFinder{set: s, left: most, whole: true, found: map[Orphan]bool{}, inLane: map[string]string{}}
+	parts := []func(context.Context, int) error{f.active, f.leases, f.places, f.notes, f.bodies}
+	for i, part := range parts {
+		if err := part(ctx, f.left/(len(parts)-i)); err != nil {
 			return Orphans{}, err
 		}
 	}
@@ -55,9 +75,8 @@ func (s *Set) FindOrphans(ctx context.Context, most int) (Orphans, error) {
 	for orphan := range f.found {
 		o.Found = append(o.Found, orphan)
 	}
-	sort.Slice(o.Found, func(i, j int) bool {
-		a, b := o.Found[i], o.Found[j]
-		return a.Kind < b.Kind || a.Kind == b.Kind && a.ID < b.ID
+	slices.SortFunc(o.Found, func(a, b Orphan) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Where, b.Where), cmp.Compare(a.Entry, b.Entry))
 	})
 	return o, nil
 }
@@ -69,7 +88,8 @@ type orphanFinder struct {
 	left   int
 	whole  bool
 	found  map[Orphan]bool
-	inLane map[string]bool // entries seen in lanes
+	inLane map[string]string // entries seen in lanes -> the lane
+	again  map[string][]any  // lane -> entries seen in it more than once
 }
 
 func (f *orphanFinder) active(ctx context.Context, share int) error {
@@ -81,7 +101,7 @@ func (f *orphanFinder) leases(ctx context.Context, share int) error {
 }
 
 func (f *orphanFinder) places(ctx context.Context, share int) error {
-	for _, place := range []string{"delayed", "dead", "finished"} {
+	for _, place := range []string{"queue", "delayed", "dead", "finished"} {
 		if err := f.walk(ctx, place, "", &share, nil); err != nil {
 			return err
 		}
@@ -90,9 +110,29 @@ func (f *orphanFinder) places(ctx context.Context, share int) error {
 	if err != nil {
 		return err
 	}
+	for orphan := range f.found {
+		if orphan.Kind == Unlisted {
+			queues = append(queues, orphan.ID)
+		}
+	}
+	f.again = map[string][]any{}
 	for _, queue := range queues {
 		for _, lane := range []string{queue + "-delayed", queue} {
-			if err := f.walk(ctx, "lane", lane, &share, func(member string) { f.inLane[member] = true }); err != nil {
+			err := f.walk(ctx, "lane", lane, &share, func(member string) {
+				// A lane that moves shows entries twice, too: ask again for these.
+				if _, seen := f.inLane[member]; seen && len(f.again[lane]) < orphanPage {
+					f.again[lane] = append(f.again[lane], member)
+				}
+				f.inLane[member] = lane
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	for lane, members := range f.again {
+		for part := range slices.Chunk(members, orphanIDs) {
+			if _, _, _, err := f.page(ctx, "twice", lane, "0", orphanLane, part...); err != nil {
 				return err
 			}
 		}
@@ -100,12 +140,31 @@ func (f *orphanFinder) places(ctx context.Context, share int) error {
 	return nil
 }
 
+// notes goes through what is kept beside the places.
+func (f *orphanFinder) notes(ctx context.Context, share int) error {
+	for _, place := range []string{"counts", "ghosts", "expiry", "unique", "run", "errors"} {
+		if err := f.walk(ctx, place, "", &share, nil); err != nil {
+			return err
+		}
+	}
+	applied, err := f.set.Definitions(ctx)
+	if err != nil {
+		return err
+	}
+	for _, a := range applied {
+		if err := f.walk(ctx, "planned", a.Name, &share, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 func (f *orphanFinder) bodies(ctx context.Context, share int) error {
 	var missing []any // ids of waiting jobs that were seen in no lane
 	err := f.walk(ctx, "body", "", &share, func(member string) {
 		parts := strings.SplitN(member, ":", 3)
+		_, seen := f.inLane[member]
 		switch {
-		case f.inLane[member] || len(parts) != 3:
+		case seen || len(parts) != 3:
 		case len(missing) < orphanPage:
 			missing = append(missing, parts[2])
 		default:
@@ -131,7 +190,7 @@ func (f *orphanFinder) walk(ctx context.Context, place, lane string, share *int,
 		*share -= looked
 		f.left -= looked
 		for _, member := range members {
-			each(toText(member))
+			each(toText(member)) // only lanes and bodies show any
 		}
 		if next == "0" {
 			return nil
@@ -149,8 +208,8 @@ func (f *orphanFinder) page(ctx context.Context, place, lane, cursor string, loo
 	}
 	list := toList(reply)
 	found := toList(item(list, 2))
-	for i := 0; i+1 < len(found); i += 2 {
-		f.found[Orphan{OrphanKind(toText(found[i])), toText(found[i+1])}] = true
+	for i := 0; i+3 < len(found); i += 4 {
+		f.found[Orphan{OrphanKind(toText(found[i])), toText(found[i+1]), toText(found[i+2]), toText(found[i+3])}] = true
 	}
 	return toText(item(list, 0)), int(toInt(item(list, 1))), toList(item(list, 3)), nil
 }

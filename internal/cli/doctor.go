@@ -11,9 +11,12 @@ import (
 func (p *program) doctorCommand() *cli.Command {
 	return &cli.Command{
 		Name: "doctor", Usage: "check Redis, the roles and the jobs, and say what to do about what is wrong",
-		Description: "Beyond a trial write it changes nothing. The exit code is 1 if a check fails, and 5 if Redis does not answer.",
-		Flags:       []cli.Flag{&cli.BoolFlag{Name: "strict", Usage: "let warnings fail, too"}},
-		Action:      p.doctor,
+		Description: "Beyond a trial write it changes nothing unless told to. The exit code is 1 if a check fails, and 5 if Redis does not answer.",
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "strict", Usage: "let warnings fail, too"},
+			&cli.BoolFlag{Name: "fix", Usage: "repair orphans: jobs and entries that have lost their counterpart"},
+		},
+		Action: p.doctor,
 	}
 }
 
@@ -44,7 +47,7 @@ func (p *program) doctor(c *cli.Context) error {
 	}
 	var findings []finding
 	err = p.withRedis(c.Context, shortCommand, func(ctx context.Context, conn *conn) error {
-		e := &examination{source: sourceOf(conn), where: t.shown, namespace: p.set.namespace}
+		e := &examination{source: sourceOf(conn), where: t.shown, namespace: p.set.namespace, fix: c.Bool("fix")}
 		findings = e.all(ctx)
 		return e.err
 	})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -42,6 +43,10 @@ type patient struct {
 	spike   []spike
 	reject  *scripts.Rejection
 	sum     scripts.Sum
+
+	fix       bool
+	mended    scripts.Repairs
+	repairErr error
 }
 
 func healthy() *patient {
@@ -82,6 +87,9 @@ func healthy() *patient {
 	p.unserved = func(context.Context, []scripts.Worker, []scripts.QueueStats) (scripts.Unserved, error) {
 		return p.waits, nil
 	}
+	p.repair = func(context.Context, int) (scripts.Repairs, scripts.Orphans, error) {
+		return p.mended, p.orphan, p.repairErr
+	}
 	p.source.config = func(_ context.Context, name string) (string, error) {
 		value, ok := p.config[name]
 		if !ok {
@@ -97,7 +105,7 @@ func (p *patient) examine() (*examination, []finding) {
 		p.s.Rejected = 2
 		p.lastRejection = func(context.Context) (scripts.Rejection, bool, error) { return *r, true, nil }
 	}
-	e := &examination{source: p.source, where: "redis://test", namespace: "bide"}
+	e := &examination{source: p.source, where: "redis://test", namespace: "bide", fix: p.fix}
 	return e, e.all(context.Background())
 }
 
@@ -227,6 +235,26 @@ func TestWhatTheDoctorFinds(t *testing.T) {
 		}, "jobs.orphans", warns, "2 entries without the body of a job (a, b)"},
 		{"unleased", func(p *patient) { p.orphan.Found = []scripts.Orphan{{Kind: scripts.Unleased, ID: "a"}} }, "jobs.orphans", warns, "without a lease"},
 		{"idle", func(p *patient) { p.orphan.Found = []scripts.Orphan{{Kind: scripts.Idle, ID: "a"}} }, "jobs.orphans", warns, "without an active entry"},
+		{"in two places", func(p *patient) { p.orphan.Found = []scripts.Orphan{{Kind: scripts.Doubled, ID: "a"}} }, "jobs.orphans", failed, "1 job that stands in two places (a)"},
+		{"unlisted", func(p *patient) { p.orphan.Found = []scripts.Orphan{{Kind: scripts.Unlisted, ID: "q"}} }, "jobs.orphans", failed, "1 queue that is not on the list (q)"},
+		{"ghost", func(p *patient) { p.orphan.Found = []scripts.Orphan{{Kind: scripts.Ghost, ID: "a"}} }, "jobs.orphans", failed, "1 cancelled entry that is none (a)"},
+		{"miscounted", func(p *patient) { p.orphan.Found = []scripts.Orphan{{Kind: scripts.Miscounted, ID: "l"}} }, "jobs.orphans", failed, "1 lane with a wrong count (l)"},
+		{"leftover", func(p *patient) { p.orphan.Found = []scripts.Orphan{{Kind: scripts.Leftover, ID: "a"}} }, "jobs.orphans", warns, "1 entry of an earlier job (a)"},
+		{"outlived", func(p *patient) { p.orphan.Found = []scripts.Orphan{{Kind: scripts.Outlived, ID: "a"}} }, "jobs.orphans", warns, "1 expiry of a job that has none (a)"},
+		{"locked", func(p *patient) { p.orphan.Found = []scripts.Orphan{{Kind: scripts.Locked, ID: "u"}} }, "jobs.orphans", warns, "1 unique key of no live job (u)"},
+		{"remains", func(p *patient) { p.orphan.Found = []scripts.Orphan{{Kind: scripts.Remains, ID: "a"}} }, "jobs.orphans", warns, "1 record of a job that has gone (a)"},
+		{"past tick", func(p *patient) { p.orphan.Found = []scripts.Orphan{{Kind: scripts.Unplanned, ID: "a"}} }, "jobs.orphans", warns, "1 note of a past tick (a)"},
+		{"repaired", func(p *patient) {
+			p.fix, p.mended = true, scripts.Repairs{scripts.Idle: 2, scripts.Placeless: 1}
+		}, "jobs.orphans", fine, "repaired 1 job that stands nowhere, 2 leases without an active entry; none left among all entries"},
+		{"not all repaired", func(p *patient) {
+			p.fix, p.mended = true, scripts.Repairs{scripts.Idle: 2}
+			p.orphan.Found = []scripts.Orphan{{Kind: scripts.Placeless, ID: "a"}}
+		}, "jobs.orphans", failed, "repaired 2 leases without an active entry; 1 job that stands nowhere (a) among all entries"},
+		{"nothing to repair", func(p *patient) { p.fix = true }, "jobs.orphans", fine, "none among all entries"},
+		{"full while repairing", func(p *patient) {
+			p.fix, p.mended, p.repairErr = true, scripts.Repairs{scripts.Idle: 1}, answer("OOM command not allowed when used memory > 'maxmemory'.")
+		}, "jobs.orphans", failed, "repaired 1 lease without an active entry; Redis takes no more writes: OOM"},
 		{"too many to look at", func(p *patient) { p.orphan = scripts.Orphans{Looked: 20_000} }, "jobs.orphans", fine, "among the first 20,000 entries; there are more, and it stopped there"},
 
 		{"gap", func(p *patient) { p.sum.Created++ }, "audit.gap", failed, "the gap is 1 and must be 0"},
@@ -252,6 +280,22 @@ func TestWhatTheDoctorFinds(t *testing.T) {
 	for _, check := range checks {
 		if !complains[check.name] {
 			t.Errorf("no case makes %s complain", check.name)
+		}
+	}
+}
+
+// Every kind of orphan has words for people.
+func TestOrphansHaveWords(t *testing.T) {
+	var kinds []scripts.OrphanKind
+	for _, w := range orphanTable {
+		kinds = append(kinds, w.kind)
+		if w.one == "" || w.more == "" || w.hint == "" {
+			t.Errorf("%+v: words are missing", w)
+		}
+	}
+	for _, kind := range scripts.OrphanKinds {
+		if !slices.Contains(kinds, kind) {
+			t.Errorf("no words for %s", kind)
 		}
 	}
 }

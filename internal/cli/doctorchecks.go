@@ -37,6 +37,7 @@ type examination struct {
 	source
 	where     string // the Redis, for people
 	namespace string
+	fix       bool // repair what can be
 	// unasked is why Redis was not asked at all, if it was not.
 	unasked error
 	// err is what kept Redis from answering on the way, or from letting us in.

@@ -231,51 +231,6 @@ func (e *examination) inboxRejected(ctx context.Context) (finding, error) {
 		Hint: text("no job became of it; XREVRANGE '{" + e.namespace + "}:rejected' + - COUNT 10 in redis-cli shows what was meant")}, nil
 }
 
-// lookForOrphans is about how many entries are looked at for orphans.
-const lookForOrphans = 20_000
-
-func (e *examination) jobsOrphans(ctx context.Context) (finding, error) {
-	o, err := e.orphans(ctx, lookForOrphans)
-	if err != nil {
-		return finding{}, err
-	}
-	looked := "among all entries"
-	if !o.Whole {
-		looked = fmt.Sprintf("among the first %s; there are more, and it stopped there", many(int64(o.Looked), "entry", "entries"))
-	}
-	if len(o.Found) == 0 {
-		return finding{Status: fine, Detail: "none " + looked}, nil
-	}
-	ids := map[scripts.OrphanKind][]string{}
-	for _, orphan := range o.Found {
-		ids[orphan.Kind] = append(ids[orphan.Kind], orphan.ID)
-	}
-	f := finding{Status: warns}
-	var details, hints []string
-	for _, kind := range []struct {
-		scripts.OrphanKind
-		one, more, hint string
-	}{
-		{scripts.Placeless, "job that stands nowhere", "jobs that stand nowhere", "those that stand nowhere never run, and keep their IDs taken: enqueue them again under others"},
-		{scripts.Bodiless, "entry without the body of a job", "entries without the body of a job", "entries without a body are counted as dead and dropped when their turn comes"},
-		{scripts.Unleased, "active entry without a lease", "active entries without a lease", "active ones without a lease go back to their queue when it would have run out, while a worker runs"},
-		{scripts.Idle, "lease without an active entry", "leases without an active entry", "leases without an active entry only make a queue look busy"},
-	} {
-		list := ids[kind.OrphanKind]
-		if len(list) == 0 {
-			continue
-		}
-		details = append(details, fmt.Sprintf("%s (%s)", many(int64(len(list)), kind.one, kind.more), firstFew(list)))
-		hints = append(hints, kind.hint)
-		if kind.OrphanKind == scripts.Placeless {
-			f.Status = failed
-		}
-	}
-	f.Detail = strings.Join(details, ", ") + " " + looked
-	f.Hint = text("find out what else writes to bide's keys, or what Redis has lost; " + strings.Join(hints, "; "))
-	return f, nil
-}
-
 func (e *examination) auditGap(ctx context.Context) (finding, error) {
 	s, err := e.audit(ctx)
 	if err != nil {

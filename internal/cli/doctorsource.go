@@ -29,6 +29,7 @@ type source struct {
 	definitions   func(context.Context) ([]scripts.Applied, error)
 	lastRejection func(context.Context) (scripts.Rejection, bool, error)
 	orphans       func(ctx context.Context, most int) (scripts.Orphans, error)
+	repair        func(ctx context.Context, most int) (scripts.Repairs, scripts.Orphans, error)
 	audit         func(context.Context) (scripts.Sum, error)
 	zone          func(name string) error
 }
@@ -47,7 +48,7 @@ func sourceOf(c *conn) source {
 		write: c.set.Probe,
 		info:  asker.info, config: asker.config, ping: asker.ping, spikes: asker.spikes, skew: asker.skew,
 		stats: c.set.Stats, workers: c.set.Workers, unserved: c.set.FindUnserved, definitions: c.set.Definitions,
-		lastRejection: c.set.LastRejection, orphans: c.set.FindOrphans, audit: c.set.Audit,
+		lastRejection: c.set.LastRejection, orphans: c.set.FindOrphans, repair: c.set.RepairAll, audit: c.set.Audit,
 		zone: loadZone,
 	}
 }

@@ -30,7 +30,6 @@ var laterFlags = map[string][]string{
 	"notify-dead":      {"serve", "dev"},
 	"error":            {"jobs list"},
 	"since":            {"jobs list"},
-	"fix":              {"doctor"},
 }
 
 // otherWords are what people call a command elsewhere, with what it may be here; the

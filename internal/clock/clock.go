@@ -1,16 +1,14 @@
 // Package clock is the only place that asks this machine for the time or waits for
 // it. What bide decides about jobs rests on Redis' clock; this one serves for
 // waiting, for measuring how long something took, and for a lease's local end, all
-// of which are monotonic.
+// of which are monotonic. Built with the tag chaos, its wall clock can be made wrong
+// while the process runs.
 package clock
 
 import (
 	"context"
 	"time"
 )
-
-// Now is this machine's time, with its monotonic reading.
-func Now() time.Time { return time.Now() }
 
 // Since is how long ago t was, by the monotonic clock.
 func Since(t time.Time) time.Duration { return time.Since(t) }

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -25,18 +24,28 @@ type Cluster struct {
 
 // NewCluster starts a Redis Cluster of three masters, without replicas and without
 // persistence, for one test.
-func NewCluster(t testing.TB) *Cluster {
+func NewCluster(t TB) *Cluster {
+	t.Helper()
+	return NewClusterBehind(t, func(addr string) string { return addr }, plain...)
+}
+
+// plain are the settings of servers without persistence.
+var plain = []string{"--save", "", "--appendonly", "no"}
+
+// NewClusterBehind starts a cluster as NewCluster does, whose nodes have fronts and
+// the settings of args.
+func NewClusterBehind(t TB, front Front, args ...string) *Cluster {
 	t.Helper()
 	needRedis(t)
 	c := &Cluster{}
 	t.Cleanup(c.stop)
-	c.form(t, t.TempDir())
+	c.form(t, t.TempDir(), front, args)
 	t.Cleanup(func() { c.owner(t).audit() })
 	return c
 }
 
 // Client returns a new cluster client, closed at the end of the test.
-func (c *Cluster) Client(t testing.TB) *redis.ClusterClient {
+func (c *Cluster) Client(t TB) *redis.ClusterClient {
 	rdb := c.client()
 	t.Cleanup(func() { _ = rdb.Close() })
 	return rdb
@@ -50,8 +59,14 @@ func (c *Cluster) client() *redis.ClusterClient {
 	return redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs})
 }
 
+// Owner is the node that holds the namespace "bide".
+func (c *Cluster) Owner(t TB) *Server {
+	addr := c.owner(t).Addr
+	return c.Nodes[slices.IndexFunc(c.Nodes, func(n *Server) bool { return n.Addr == addr })]
+}
+
 // owner is the node that holds the namespace "bide", as the Server of one test.
-func (c *Cluster) owner(t testing.TB) *Server {
+func (c *Cluster) owner(t TB) *Server {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), formPatience)
 	defer cancel()
@@ -62,25 +77,28 @@ func (c *Cluster) owner(t testing.TB) *Server {
 		t.Fatal(err)
 	}
 	addr := node.Options().Addr
-	i := slices.IndexFunc(c.Nodes, func(n *Server) bool { return n.Addr == addr })
+	i := slices.IndexFunc(c.Nodes, func(n *Server) bool { return n.told == addr })
 	if i < 0 {
 		t.Fatalf("the cluster speaks of a node at %s, which is none of ours", addr)
 	}
-	return &Server{Addr: addr, t: t, dir: c.Nodes[i].dir, args: c.Nodes[i].args, cmd: c.Nodes[i].cmd, cluster: c}
+	return &Server{Addr: c.Nodes[i].Addr, t: t, dir: c.Nodes[i].dir, args: c.Nodes[i].args, cmd: c.Nodes[i].cmd, cluster: c}
 }
 
 // formPatience is how long a cluster, or a group around a sentinel, may take to
 // find together. A cluster takes two seconds at least.
 const formPatience = 60 * time.Second
 
-func (c *Cluster) form(t testing.TB, dir string) {
+func (c *Cluster) form(t TB, dir string, front Front, args []string) {
 	t.Helper()
 	const masters, slots = 3, 16384
 	ports := freePorts(t, 2*masters)
 	for i := range masters {
 		n := &Server{t: t, Addr: fmt.Sprintf("127.0.0.1:%d", ports[i]), dir: filepath.Join(dir, strconv.Itoa(i))}
 		// A bus port of its own: the port and ten thousand may be none.
-		n.args = []string{"--save", "", "--appendonly", "no", "--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(ports[masters+i])}
+		n.told = front(n.Addr)
+		host, port, _ := net.SplitHostPort(n.told)
+		n.args = slices.Concat(args, []string{"--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(ports[masters+i]),
+			"--cluster-announce-ip", host, "--cluster-announce-port", port, "--cluster-announce-bus-port", strconv.Itoa(ports[masters+i])})
 		if err := os.Mkdir(n.dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +160,7 @@ var shared struct {
 // "bide", empty. Its Scripts and its Universal client go through the cluster, its
 // Client to the node alone. The cluster may have served other tests; a package
 // that uses it calls StopClusters when its tests are over.
-func NewOnCluster(t testing.TB) *Server {
+func NewOnCluster(t TB) *Server {
 	t.Helper()
 	needRedis(t)
 	shared.Lock()
@@ -160,7 +178,7 @@ func NewOnCluster(t testing.TB) *Server {
 		shared.Lock()
 		shared.all, shared.dirs = append(shared.all, c), append(shared.dirs, dir)
 		shared.Unlock()
-		c.form(t, dir)
+		c.form(t, dir, func(addr string) string { return addr }, plain)
 	}
 	s := c.owner(t)
 	for _, n := range c.Nodes {
@@ -204,7 +222,7 @@ func StopClusters() {
 }
 
 // freePorts returns n different ports.
-func freePorts(t testing.TB, n int) []int {
+func freePorts(t TB, n int) []int {
 	t.Helper()
 	var ports []int
 	for len(ports) < n {
@@ -216,7 +234,7 @@ func freePorts(t testing.TB, n int) []int {
 }
 
 // newSet returns the scripts of namespace "bide" on rdb.
-func newSet(t testing.TB, rdb redis.UniversalClient) *scripts.Set {
+func newSet(t TB, rdb redis.UniversalClient) *scripts.Set {
 	t.Helper()
 	set, err := scripts.New(rdb, "")
 	if err != nil {

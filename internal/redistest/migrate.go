@@ -4,21 +4,20 @@ import (
 	"context"
 	"net"
 	"slices"
-	"testing"
 
 	"github.com/redis/go-redis/v9"
 )
 
 // migration is the slot of the namespace "bide" on its way to another node.
 type migration struct {
-	t        testing.TB
+	t        TB
 	slot     int64
 	nodes    []*redis.Client
 	from, to *redis.Client
 }
 
 // newMigration puts the slot into the state of being moved. No key moves yet.
-func (c *Cluster) newMigration(t testing.TB) *migration {
+func (c *Cluster) newMigration(t TB) *migration {
 	t.Helper()
 	m := &migration{t: t}
 	owner := c.owner(t).Addr
@@ -81,7 +80,7 @@ func (s *Server) Migrate() (done func()) {
 
 // Move moves the slot of the namespace "bide" to another node, key by key, as an
 // operator's resharding does. halfway is called when half of the keys have gone.
-func (c *Cluster) Move(t testing.TB, halfway func()) {
+func (c *Cluster) Move(t TB, halfway func()) {
 	t.Helper()
 	m := c.newMigration(t)
 	defer m.close()

@@ -22,16 +22,36 @@ import (
 	"github.com/bide-go/bide/scripts"
 )
 
+// TB is what is needed of a test. Every testing.TB is one; a program that is no test
+// brings its own.
+type TB interface {
+	Helper()
+	Cleanup(func())
+	TempDir() string
+	Logf(format string, args ...any)
+	Error(args ...any)
+	Errorf(format string, args ...any)
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+	Skip(args ...any)
+}
+
+// Front puts something between a server that is about to listen on addr and its
+// clients, and returns the address that they are to be told.
+type Front func(addr string) string
+
 // Server is one Redis for one test.
 type Server struct {
 	Addr string
 	// Mini is the embedded server, nil for a real one.
 	Mini *miniredis.Miniredis
 
-	t       testing.TB
+	t       TB
 	dir     string
 	args    []string
-	config  string // of a sentinel
+	told    string   // the address of a node that clients are told
+	replica []string // further arguments of one that begins as a replica
+	config  string   // of a sentinel
 	cmd     *exec.Cmd
 	cluster *Cluster // that it is a node of
 }
@@ -44,7 +64,7 @@ func Each(t *testing.T, test func(t *testing.T, s *Server)) {
 }
 
 // NewMini starts an embedded Redis.
-func NewMini(t testing.TB) *Server {
+func NewMini(t TB) *Server {
 	t.Helper()
 	m := miniredis.RunT(t)
 	s := &Server{Addr: m.Addr(), Mini: m, t: t}
@@ -54,7 +74,7 @@ func NewMini(t testing.TB) *Server {
 
 // NewReal starts a redis-server without persistence, or with what args say. A
 // machine that has none skips the test and says so, unless BIDE_NEED_REDIS is set.
-func NewReal(t testing.TB, args ...string) *Server {
+func NewReal(t TB, args ...string) *Server {
 	t.Helper()
 	needRedis(t)
 	if len(args) == 0 {
@@ -70,7 +90,7 @@ func NewReal(t testing.TB, args ...string) *Server {
 	return s
 }
 
-func needRedis(t testing.TB) {
+func needRedis(t TB) {
 	t.Helper()
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		if os.Getenv("BIDE_NEED_REDIS") != "" {
@@ -83,7 +103,7 @@ func needRedis(t testing.TB) {
 // FreePort returns a TCP port that nobody listened on a moment ago. It lies below
 // the range from which systems take the ports of outgoing connections: of those one
 // may be in use by the time a server wants it.
-func FreePort(t testing.TB) int {
+func FreePort(t TB) int {
 	t.Helper()
 	for range 100 {
 		port := 10_000 + rand.IntN(22_000)
@@ -103,7 +123,7 @@ func (s *Server) start() {
 	args := append([]string{
 		"--port", port, "--bind", "127.0.0.1", "--dir", s.dir, "--daemonize", "no",
 		"--logfile", filepath.Join(s.dir, "redis.log"), "--loglevel", "warning",
-	}, s.args...)
+	}, append(s.args, s.replica...)...)
 	if s.config != "" {
 		args = append([]string{s.config, "--sentinel"}, args...)
 	}
@@ -173,6 +193,31 @@ func (s *Server) Kill() {
 // Restart starts a killed server again on the same address and files.
 func (s *Server) Restart() { s.t.Helper(); s.start() }
 
+// RestartAs starts a killed server again, as a replica of the master at addr or, if
+// that is empty, as a master.
+func (s *Server) RestartAs(addr string) {
+	s.t.Helper()
+	s.replica = nil
+	if addr != "" {
+		host, port, _ := net.SplitHostPort(addr)
+		s.replica = []string{"--replicaof", host + " " + port}
+	}
+	s.start()
+}
+
+// Stop ends a real server as an operator does: it saves what it has to save first.
+func (s *Server) Stop() {
+	if s.cmd == nil {
+		return
+	}
+	_ = s.cmd.Process.Signal(syscall.SIGTERM)
+	_ = s.cmd.Wait()
+	s.cmd = nil
+}
+
+// Dir is where a real server keeps its files.
+func (s *Server) Dir() string { return s.dir }
+
 // Freeze stops a real server from answering until Thaw.
 func (s *Server) Freeze() { _ = s.cmd.Process.Signal(syscall.SIGSTOP) }
 
@@ -207,7 +252,7 @@ func (s *Server) audit() {
 	auditOn(ctx, s.t, c)
 }
 
-func auditOn(ctx context.Context, t testing.TB, rdb redis.UniversalClient) {
+func auditOn(ctx context.Context, t TB, rdb redis.UniversalClient) {
 	set, err := scripts.New(rdb, "")
 	if err != nil {
 		t.Error(err)

@@ -6,9 +6,8 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -22,25 +21,36 @@ const masterName = "bide"
 type Sentinel struct {
 	Master, Replica *Server
 
-	t        testing.TB
+	t        TB
 	sentinel *Server
 }
 
 // NewSentinel starts a master, its replica and a sentinel, without persistence. The
 // test may kill one of the two servers; the audit asks whichever is master then.
-func NewSentinel(t testing.TB) *Sentinel {
+func NewSentinel(t TB) *Sentinel {
+	t.Helper()
+	return NewSentinelBehind(t, func(addr string) string { return addr }, plain...)
+}
+
+// NewSentinelBehind starts a group as NewSentinel does, whose servers have fronts and
+// the settings of args.
+func NewSentinelBehind(t TB, front Front, args ...string) *Sentinel {
 	t.Helper()
 	needRedis(t)
 	ports := freePorts(t, 3)
-	server := func(i int, args ...string) *Server {
-		s := &Server{t: t, Addr: fmt.Sprintf("127.0.0.1:%d", ports[i]), dir: t.TempDir(), args: args}
-		s.start()
+	server := func(i int, master string) (*Server, string) {
+		s := &Server{t: t, Addr: fmt.Sprintf("127.0.0.1:%d", ports[i]), dir: t.TempDir()}
+		told := front(s.Addr)
+		host, port, _ := net.SplitHostPort(told)
+		s.args = slices.Concat(args, []string{"--repl-diskless-sync-delay", "0", "--replica-announce-ip", host, "--replica-announce-port", port})
+		s.RestartAs(master)
 		t.Cleanup(s.Kill)
-		return s
+		return s, told
 	}
-	plain := []string{"--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0"}
-	s := &Sentinel{t: t, Master: server(0, plain...)}
-	s.Replica = server(1, append(plain, "--replicaof", "127.0.0.1 "+strconv.Itoa(ports[0]))...)
+	s := &Sentinel{t: t}
+	var master string
+	s.Master, master = server(0, "")
+	s.Replica, _ = server(1, master)
 
 	replica := s.Replica.Client()
 	s.await("the replica follows", func(ctx context.Context) bool {
@@ -48,7 +58,7 @@ func NewSentinel(t testing.TB) *Sentinel {
 	})
 	s.sentinel = &Server{t: t, Addr: fmt.Sprintf("127.0.0.1:%d", ports[2]), dir: t.TempDir()}
 	s.sentinel.config = filepath.Join(s.sentinel.dir, "sentinel.conf")
-	host, port, _ := net.SplitHostPort(s.Master.Addr)
+	host, port, _ := net.SplitHostPort(master)
 	text := fmt.Sprintf("sentinel monitor %[1]s %[2]s %[3]s 1\nsentinel down-after-milliseconds %[1]s 500\nsentinel failover-timeout %[1]s 3000\n", masterName, host, port)
 	if err := os.WriteFile(s.sentinel.config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -64,6 +74,12 @@ func NewSentinel(t testing.TB) *Sentinel {
 	t.Cleanup(s.audit)
 	return s
 }
+
+// Addr is where the sentinel listens.
+func (s *Sentinel) Addr() string { return s.sentinel.Addr }
+
+// Name is what the sentinel calls the group.
+func (s *Sentinel) Name() string { return masterName }
 
 // Client returns a new client that follows the master, closed at the end of the
 // test.
