@@ -138,6 +138,7 @@ func (c *Client) ExecuteMany(ctx context.Context, requests []Request) ([]Result,
 	}
 	results := make([]Result, len(requests))
 	// One call is on its way while the next one is made.
+	most := max(100, min((len(requests)+3)/4, scripts.EnqueueJobs))
 	var next, spare batch
 	var way sync.WaitGroup
 	var first error
@@ -156,7 +157,7 @@ func (c *Client) ExecuteMany(ctx context.Context, requests []Request) ([]Result,
 			results[i] = Result{ID: n.ID, Err: err}
 			continue
 		}
-		if !next.takes(&n) {
+		if !next.takes(&n, most) {
 			way.Wait()
 			full := next
 			way.Go(func() { send(full) })
@@ -178,8 +179,8 @@ type batch struct {
 	size  int
 }
 
-func (b *batch) takes(n *scripts.NewJob) bool {
-	return len(b.jobs) == 0 || len(b.jobs) < scripts.EnqueueJobs && b.size+n.Size() <= scripts.EnqueueBytes
+func (b *batch) takes(n *scripts.NewJob, most int) bool {
+	return len(b.jobs) == 0 || len(b.jobs) < most && b.size+n.Size() <= scripts.EnqueueBytes
 }
 
 func (b *batch) add(n scripts.NewJob, i int) {

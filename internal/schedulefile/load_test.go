@@ -61,7 +61,7 @@ func TestDefinitions(t *testing.T) {
 			Name: "rush-hours", Schedule: []string{"0 7 * * MON-FRI", "0,30 16 * * MON-FRI"}, TimeZone: "Europe/Berlin", Queue: "high",
 			Job: "reports.traffic", Args: raw(`null`), Timeout: 20 * time.Minute, MaxAttempts: 5, MinBackoff: 30 * time.Second,
 			MaxBackoff: 15 * time.Minute, Suspend: true, Description: "off until the sensors are back",
-			ConcurrencyPolicy: scheduler.Replace, CatchUp: scheduler.Skip, StartingDeadline: 90 * time.Second, Jitter: 29 * time.Minute,
+			ConcurrencyPolicy: scheduler.Replace, CatchUp: scheduler.Skip, StartingDeadline: 90 * time.Second, Jitter: 89 * time.Second,
 			History: &scheduler.History{Successful: 0, Failed: 1000},
 			File:    "good-every-field.yaml", Line: 38,
 		},
