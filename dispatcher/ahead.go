@@ -95,15 +95,21 @@ func (d *Dispatcher) fill() {
 	}
 }
 
-// nextAhead starts the next job that waits for a slot. mu is held.
+// nextAhead starts the next job that waits for a slot, unless half of its lease has
+// gone without a renewal: the process stood still, or Redis is away. mu is held.
 func (d *Dispatcher) nextAhead() *attempt {
 	for len(d.ahead) > 0 {
 		a := d.ahead[0]
+		left := clock.Until(a.until)
+		if !a.leaseLost() && left > 0 && left < d.cfg.Lease/2 {
+			return nil
+		}
 		d.ahead = d.ahead[1:]
-		if !a.leaseLost() {
+		if !a.leaseLost() && left > 0 {
 			d.start(a)
 			return a
 		}
+		a.lose()
 		delete(d.held, a.lease)
 	}
 	return nil
@@ -147,6 +153,7 @@ func (d *Dispatcher) giveAheadBack() {
 			}
 		case unsent(err): // they are as good here as anywhere
 			d.ahead = append(list, d.ahead...)
+			d.patience = clock.AfterFunc(aheadPause, d.giveAheadBack)
 			d.fill()
 		}
 	})

@@ -1,0 +1,54 @@
+package dispatcher
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/bide-go/bide/internal/clock"
+	"github.com/bide-go/bide/job"
+	"github.com/bide-go/bide/scripts"
+)
+
+// A process that stood still starts nothing on a lease that may be another's by now:
+// what has ended is dropped, and what is half gone waits to be given back.
+func TestAheadAfterStandingStill(t *testing.T) {
+	for name, c := range map[string]struct {
+		left    time.Duration // of the first one's lease
+		lost    bool
+		started string
+		waiting int
+	}{
+		"fresh":     {left: 14 * time.Second, started: "first", waiting: 1},
+		"half gone": {left: 7 * time.Second, started: "", waiting: 2},
+		"ended":     {left: -time.Second, started: "second", waiting: 0},
+		"lost":      {left: 14 * time.Second, lost: true, started: "second", waiting: 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := New(nil, nil, Config{})
+			d.base = context.Background()
+			for _, id := range []string{"first", "second"} {
+				a := d.newAttempt(scripts.Leased{Job: &job.Job{ID: id, Timeout: time.Minute}, Lease: scripts.Lease{ID: id}}, clock.Now())
+				d.ahead = append(d.ahead, a)
+			}
+			first := d.ahead[0]
+			first.until = clock.Now().Add(c.left)
+			if c.lost {
+				first.lose()
+			}
+			started := ""
+			a := d.nextAhead()
+			gone := first.ctx.Err() != nil
+			if a != nil {
+				started = a.job.ID
+				a.stop()
+			}
+			if started != c.started || len(d.ahead) != c.waiting {
+				t.Errorf("started %q with %d waiting, want %q with %d", started, len(d.ahead), c.started, c.waiting)
+			}
+			if gone != (c.lost || c.left < 0) {
+				t.Errorf("the first one's context is ended: %v", gone)
+			}
+		})
+	}
+}
