@@ -39,6 +39,7 @@ func (a *App) Handlers() *worker.Registry {
 // logAttempts is middleware: it sees every attempt and its outcome.
 func (a *App) logAttempts(next worker.Handler) worker.Handler {
 	return func(ctx context.Context, j *job.Job) error {
+		a.log.print("%s %s, attempt %d of %d: started", j.Name, j.ID, j.Attempt(), j.MaxAttempts)
 		err := next(ctx, j)
 		outcome := "done"
 		if err != nil {
