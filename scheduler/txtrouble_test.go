@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-
 )
 
 // With no memory left EXEC is refused whole: a script alone would be refused inside
