@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bide-go/bide/job"
 	"github.com/bide-go/bide/scheduler"
 )
 
@@ -187,11 +188,12 @@ func (r *rig) status(name string) scheduler.Status {
 	return scheduler.Status{}
 }
 
-// runs are the kept records of a schedule with one of these outcomes, oldest first.
+// runs are the kept records of a schedule with one of these outcomes, oldest first;
+// none if it is not applied yet.
 func (r *rig) runs(name string, outcomes ...scheduler.Outcome) []scheduler.Run {
 	r.t.Helper()
 	page, err := r.schedules.History(r.ctx(), name, scheduler.HistoryFilter{Limit: 1000})
-	if err != nil {
+	if err != nil && !errors.Is(err, job.ErrNotFound) {
 		r.t.Fatal(err)
 	}
 	var found []scheduler.Run
