@@ -25,7 +25,10 @@ type rig struct {
 
 func newRig(t *testing.T) *rig {
 	t.Parallel()
-	s := redistest.NewReal(t)
+	return on(t, redistest.NewReal(t))
+}
+
+func on(t testing.TB, s *redistest.Server) *rig {
 	return &rig{t: t, Server: s, Client: scheduler.NewClient(s.Client()), set: s.Scripts(), schedules: scheduler.NewManager(s.Client(), "", "test")}
 }
 
