@@ -25,5 +25,10 @@ func TestMain(m *testing.M) {
 			os.Exit(2)
 		}
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if buildDir != "" {
+			_ = os.RemoveAll(buildDir)
+		}
+		os.Exit(code)
+	}))
 }

@@ -19,13 +19,17 @@ type rig struct {
 	t testing.TB
 	*redistest.Server
 	*scheduler.Client
-	set *scripts.Set
+	set       *scripts.Set
+	schedules *scheduler.Manager
 }
 
 func newRig(t *testing.T) *rig {
 	t.Parallel()
-	s := redistest.NewReal(t)
-	return &rig{t: t, Server: s, Client: scheduler.NewClient(s.Client()), set: s.Scripts()}
+	return on(t, redistest.NewReal(t))
+}
+
+func on(t testing.TB, s *redistest.Server) *rig {
+	return &rig{t: t, Server: s, Client: scheduler.NewClient(s.Client()), set: s.Scripts(), schedules: scheduler.NewManager(s.Client(), "", "test")}
 }
 
 func (r *rig) ctx() context.Context { return context.Background() }
