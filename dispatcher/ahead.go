@@ -117,7 +117,8 @@ func (d *Dispatcher) nextAhead() *attempt {
 
 // giveAheadBack gives back the jobs that have waited too long for a slot, or all
 // when nothing is to be started any more, together with those that a reserve in
-// flight brings: a later job of a lane must not start before them.
+// flight brings, or one whose answer was lost: a later job of a lane must not start
+// before them.
 func (d *Dispatcher) giveAheadBack() {
 	var list []*attempt
 	d.lock(func() {
@@ -132,8 +133,12 @@ func (d *Dispatcher) giveAheadBack() {
 			return
 		}
 		d.returning = true
-		if d.reserving > 0 {
-			d.patience = clock.AfterFunc(aheadTime, d.giveAheadBack)
+		if d.reserving > 0 || len(d.unanswered) > 0 {
+			wait := aheadTime
+			if len(d.unanswered) > 0 { // Redis may be away for long
+				wait = aheadPause
+			}
+			d.patience = clock.AfterFunc(wait, d.giveAheadBack)
 			return
 		}
 		list, d.ahead = d.ahead, nil

@@ -1,9 +1,11 @@
 package dispatcher_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -47,6 +49,50 @@ func TestAheadKeepsOrderAndConcurrency(t *testing.T) {
 	}
 }
 
+// So they do when answers are lost on their way, and when some of those that are
+// waiting go back meanwhile.
+func TestAheadKeepsOrderWhenAnswersAreLost(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		const n = 1500
+		line := newProxy(t, r.Addr)
+		matched, cut := 0, 0
+		line.cutReplies(func(request []byte) bool {
+			if !bytes.Contains(request, []byte("short")) {
+				return false
+			}
+			matched++
+			if matched <= warm/20 || matched%2 != 0 || cut == 10 {
+				return false
+			}
+			cut++
+			return true
+		})
+		d := newDiary()
+		want := r.addMany(n, "medium", "short", "job-")
+		w := r.workOn(line.client(), dispatcher.Config{Concurrency: 1, Lease: time.Minute}, handlers{"short": func(ctx context.Context, j *job.Job) error {
+			err := d.handler(ctx, j)
+			if strings.HasSuffix(j.ID, "0") && len(d.list()) > warm {
+				time.Sleep(7 * time.Millisecond) // longer than the others may wait
+			}
+			return err
+		}})
+		got := d.wait(t, n)
+		r.completed(n)
+		w.end()
+		for i := range want {
+			if i >= len(got) || got[i] != want[i] {
+				t.Errorf("start %d was of %s, want %s", i, got[i], want[i])
+				break
+			}
+		}
+		line.mu.Lock()
+		defer line.mu.Unlock()
+		if cut == 0 {
+			t.Error("no reply was cut")
+		}
+	})
+}
+
 // After many short handlers one takes long: the jobs that wait for its slot go back
 // to the front of the lane in their order, and another process has them. It costs
 // them neither an attempt nor a lost lease.
@@ -74,6 +120,7 @@ func TestAheadGoesBackWhenItHasToWait(t *testing.T) {
 		}
 		p.end(nil)
 		r.completed(warm + 41)
+		equal(t, "short jobs started by the first process", len(short.list()), warm)
 	})
 }
 

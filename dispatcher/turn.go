@@ -37,7 +37,7 @@ func (d *Dispatcher) takeTurns(work context.Context, watch *trouble.Log) {
 		err := d.take(work, t)
 		d.lock(func() {
 			d.inFlight--
-			if t.slots > 0 {
+			if t.slots > 0 || len(t.recover) > 0 {
 				d.reserving--
 			}
 		})
@@ -77,6 +77,7 @@ func (d *Dispatcher) compose() (turn, bool) {
 		}
 		t := turn{recover: d.unanswered}
 		d.unanswered = nil
+		d.reserving++ // it brings jobs, and no others may overtake them
 		return t, true
 	}
 	room := d.room()

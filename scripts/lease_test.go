@@ -207,6 +207,30 @@ func TestRecoverFindsWhatANonceLeased(t *testing.T) {
 	})
 }
 
+// Redis keeps many leases in no order. What a reserve leased is found in that of the
+// lanes all the same: what was due by due time, then the others by arrival.
+func TestRecoverKeepsTheOrderOfTheLanes(t *testing.T) {
+	each(t, func(b *bench) {
+		const n = 60
+		for i := range n {
+			j := scripts.NewJob{ID: fmt.Sprintf("j%02d", i)}
+			if i%3 > 0 {
+				j.Delay = time.Duration(1+i*37%23) * time.Millisecond
+			}
+			b.add(j)
+		}
+		for promoted := 0; promoted < n-n/3; {
+			promoted += b.promote()
+		}
+		token := fmt.Sprintf("w1:%d", b.seq+1)
+		got := b.take(n)
+		found, err := b.Recover(b.ctx(), token, time.Minute)
+		b.must(err)
+		b.same("jobs", n, len(got))
+		b.same("order", ids(got), ids(found))
+	})
+}
+
 // A reserve can be slow on its way: its process has given up on it, has asked what
 // it leased, and Redis comes to it only then. It leases nothing, since nobody would
 // know; later ones of the process do, and those of others.
