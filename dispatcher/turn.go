@@ -214,7 +214,10 @@ func (d *Dispatcher) settled(list []*attempt, states []job.State) {
 		}
 	})
 	for i, a := range list {
-		o := Outcome{Job: a.job, State: states[i], Err: a.err, Took: a.took, Pause: a.pause}
+		o := Outcome{Job: a.job, State: states[i], Err: a.err, Took: a.took}
+		if o.State == job.Delayed {
+			o.Pause = a.pause
+		}
 		switch {
 		case o.State == scripts.Stale && a.resent:
 			continue // the first time had been carried out, or the lease went then
@@ -223,6 +226,8 @@ func (d *Dispatcher) settled(list []*attempt, states []job.State) {
 			d.cfg.Log.Warn().Str("job_id", a.job.ID).Str("name", a.job.Name).Msg("lease was lost before the attempt ended; nothing changed")
 		case o.State == job.Dead:
 			d.cfg.Log.Warn().Str("job_id", a.job.ID).Str("name", a.job.Name).Int("attempt", a.job.Attempt()).Err(a.err).Msg("job is dead")
+		case o.State == job.Cancelled:
+			d.cfg.Log.Info().Str("job_id", a.job.ID).Str("name", a.job.Name).Msg("job was cancelled while it ran")
 		case a.err != nil:
 			d.cfg.Log.Info().Str("job_id", a.job.ID).Str("name", a.job.Name).Int("attempt", a.job.Attempt()).Err(a.err).
 				Str("state", string(o.State)).Dur("again_in", o.Pause).Msg("attempt failed")

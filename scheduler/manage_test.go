@@ -242,6 +242,10 @@ func TestBackfill(t *testing.T) {
 	if s.count("skipped") != 0 {
 		t.Error("a tick was skipped")
 	}
+	var ahead *job.InvalidError
+	if b, err := s.manager().Backfill(ctx, "s", nine, s.clock.Add(time.Minute), false); !errors.As(err, &ahead) || ahead.Field != "to" || b.Created != 0 {
+		t.Errorf("of what lies ahead: %+v, %v; want it refused", b, err)
+	}
 	_, err = s.manager().Backfill(ctx, "s", nine.Add(-10_001*time.Minute), nine, false)
 	var invalid *job.InvalidError
 	if !errors.As(err, &invalid) {

@@ -162,8 +162,8 @@ type Backfilled struct {
 
 // Backfill makes jobs of a schedule's ticks in [from, to), with fresh ids: they run
 // even if the ticks ran before, oldest first and one at a time unless the policy is
-// Allow, behind the schedule's own ticks. More than MostBackfill ticks are refused
-// with a *job.InvalidError. A dry run only counts.
+// Allow, behind the schedule's own ticks. More than MostBackfill ticks, and a to that
+// lies ahead, are refused with a *job.InvalidError. A dry run only counts.
 //
 // After an error some of the jobs may have been made: Created says how many, and
 // the error that nothing more follows.
@@ -179,9 +179,15 @@ func (m *Manager) Backfill(ctx context.Context, name string, from, to time.Time,
 	if err != nil {
 		return b, fmt.Errorf("backfill id: %w", err)
 	}
-	_, _, p, err := m.read(ctx, name)
+	got, _, p, err := m.read(ctx, name)
 	if err != nil {
 		return b, err
+	}
+	if to.After(got.Now) {
+		return b, &job.InvalidError{
+			Field: "to", Value: to.Format(time.RFC3339),
+			Rule: "lies ahead: ticks from now (" + got.Now.Format(time.RFC3339) + ") on run by themselves",
+		}
 	}
 	ticks := p.upcoming(from, to, MostBackfill+1)
 	if b.Ticks = len(ticks); b.Ticks > MostBackfill {

@@ -52,7 +52,8 @@ func TestLargeFilesAreReadQuickly(t *testing.T) {
 		start := time.Now()
 		r := load(text)
 		_ = report(r)
-		if took := time.Since(start); took > 10*time.Second {
+		// Half a second here; what grows with the square of the file takes hours.
+		if took := time.Since(start); took > time.Minute {
 			t.Errorf("%s: took %v", name, took)
 		}
 		if len(text) > maxFile || r.Schedules == 0 {
