@@ -106,6 +106,7 @@ func (r *rig) rest(up time.Time, promoter, others []*service) {
 
 // All roles are killed and away for twelve seconds.
 func TestAllRolesAreDown(t *testing.T) {
+	t.Parallel()
 	for _, first := range []string{"promoter", "scheduler"} {
 		t.Run(first+" first", func(t *testing.T) {
 			r := newRig(t)
