@@ -10,6 +10,9 @@ import (
 // handler see that its context has ended, for one.
 const Slack = 1500 * time.Millisecond
 
+// stallFactor is how many times as late as the harness somebody else may be woken.
+const stallFactor = 5
+
 // early is by how much the clocks of one machine may differ: Redis reads whole
 // microseconds, and compares milliseconds.
 const early = time.Millisecond
@@ -94,6 +97,8 @@ type checker struct {
 	procs  map[string]*process
 	losses []Event
 	rest   []Event
+	gone   map[string]bool // ticks whose runs made room
+	slack  time.Duration   // Slack, and more on a machine that is busier
 	end    int64
 	broken []Violation
 }
@@ -111,6 +116,7 @@ func Check(events []Event) []Violation {
 		c.notCancelled(j)
 	}
 	c.ticks()
+	c.overlaps()
 	c.lanes()
 	c.samples()
 	c.processes()
@@ -122,7 +128,7 @@ func Check(events []Event) []Violation {
 func newChecker(events []Event) *checker {
 	events = slices.Clone(events)
 	Sort(events)
-	c := &checker{jobs: map[string]*jobs{}, procs: map[string]*process{}}
+	c := &checker{jobs: map[string]*jobs{}, procs: map[string]*process{}, gone: map[string]bool{}, slack: Slack}
 	byRun := map[string]*run{}
 	for _, e := range events {
 		c.end = max(c.end, e.At)
@@ -133,6 +139,10 @@ func newChecker(events []Event) *checker {
 			c.ofProcess(e)
 		case Loss:
 			c.losses = append(c.losses, e)
+		case Replaced:
+			c.gone[e.ID] = true
+		case Stalled:
+			c.slack = max(c.slack, Slack+stallFactor*time.Duration(e.N))
 		}
 		c.rest = append(c.rest, e)
 	}
