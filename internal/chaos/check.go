@@ -69,6 +69,7 @@ type span struct{ from, to int64 }
 // process is one process from its birth to its end.
 type process struct {
 	name     string
+	born     int64
 	termed   int64
 	dead     int64 // killed or gone, 0 if it never was
 	killed   bool
@@ -201,6 +202,8 @@ func (c *checker) ofProcess(e Event) {
 	}
 	p.events = append(p.events, e)
 	switch e.Kind {
+	case Born:
+		p.born = e.At
 	case Killed:
 		p.dead, p.killed = e.At, true
 	case Termed:

@@ -153,6 +153,8 @@ func TestRules(t *testing.T) {
 		{"killed", "", at(0, proc(Born, "promoter-1.1"), 1, proc(Killed, "promoter-1.1"), 2, Event{Kind: Exited, Proc: "promoter-1.1", Code: -1})},
 		{"told to stop", "", at(0, proc(Born, "promoter-1.1"), 1, proc(Termed, "promoter-1.1"), 2, proc(Exited, "promoter-1.1"))},
 		{"told to stop, and failed", RuleExit, at(0, proc(Born, "promoter-1.1"), 1, proc(Termed, "promoter-1.1"), 2, Event{Kind: Exited, Proc: "promoter-1.1", Code: 2})},
+		{"told to stop before it could hear it", "", at(0, proc(Born, "promoter-1.1"), 30, proc(Termed, "promoter-1.1"), 31, Event{Kind: Exited, Proc: "promoter-1.1", Code: -1})},
+		{"told to stop, and killed by it", RuleExit, at(0, proc(Born, "promoter-1.1"), 3000, proc(Termed, "promoter-1.1"), 3001, Event{Kind: Exited, Proc: "promoter-1.1", Code: -1})},
 		{"goroutines", RuleGrowth, at(0, Event{Kind: Goroutines, Proc: "w", N: 5000})},
 		{"memory grows", RuleGrowth, growing(10 << 20)},
 		{"memory is flat", "", growing(0)},

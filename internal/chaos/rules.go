@@ -249,6 +249,8 @@ func (c *checker) processes() {
 			switch {
 			case p.termed == 0:
 				c.breaks(RuleExit, p.events, "%s ended by itself with status %d", p.name, p.exit.Code)
+			case p.exit.Code == -1 && p.born != 0 && time.Duration(p.termed-p.born) < c.slack:
+				// The signal came before the program could ask for it.
 			case p.exit.Code != 0:
 				c.breaks(RuleExit, p.events, "%s ended with status %d when it was told to stop", p.name, p.exit.Code)
 			}
