@@ -58,7 +58,7 @@ chaos: bin/chaos ## real processes under faults: DURATION=60s SEED=1 REDIS=alway
 	bin/chaos -duration $(DURATION) -seed $(SEED) -redis $(REDIS)
 
 chaos-smoke: bin/chaos ## the same, short and with a fixed seed
-	bin/chaos -duration 15s -seed 7 -redis always -rate 40
+	bin/chaos -duration 12s -seed 7 -redis always -rate 30
 
 soak: DURATION = 1h
 soak: REDIS = everysec

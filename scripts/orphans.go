@@ -26,12 +26,13 @@ const (
 	Locked     OrphanKind = "locked"     // a unique key that no live job holds
 	Remains    OrphanKind = "remains"    // run fields or errors without a body
 	Unplanned  OrphanKind = "unplanned"  // a note of a tick that has long gone
+	Vanished   OrphanKind = "vanished"   // an open or waiting run of a schedule that is none any more
 	Uncounted  OrphanKind = "uncounted"  // jobs that the sum misses, or has too many; the id is their number
 )
 
 // OrphanKinds are all kinds, in the order in which they are mended.
 var OrphanKinds = []OrphanKind{
-	Unlisted, Unleased, Idle, Leftover, Doubled, Ghost, Miscounted, Placeless, Bodiless, Outlived, Locked, Remains, Unplanned, Uncounted,
+	Unlisted, Unleased, Idle, Leftover, Doubled, Ghost, Miscounted, Placeless, Bodiless, Outlived, Locked, Remains, Unplanned, Vanished, Uncounted,
 }
 
 // Orphan is one entry that has lost its counterpart.
@@ -152,8 +153,10 @@ func (f *orphanFinder) notes(ctx context.Context, share int) error {
 		return err
 	}
 	for _, a := range applied {
-		if err := f.walk(ctx, "planned", a.Name, &share, nil); err != nil {
-			return err
+		for _, set := range []string{"planned", "open", "held", "makeup"} {
+			if err := f.walk(ctx, set, a.Name, &share, nil); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -2,7 +2,7 @@
 -- counterpart. The kinds are those of scripts/orphans.go; repair mends each.
 -- include: clock head place
 -- KEYS  1 routing
--- ARGV  1 place ('active' | 'lease' | 'delayed' | 'dead' | 'finished' | 'lane' | 'ghosts' | 'expiry' | 'planned' | 'counts',
+-- ARGV  1 place ('active' | 'lease' | 'delayed' | 'dead' | 'finished' | 'lane' | 'ghosts' | 'expiry' | 'planned' | 'open' | 'held' | 'makeup' | 'counts',
 --         by a walk over keys 'body' | 'run' | 'errors' | 'unique' | 'queue',
 --         or of the entries that follow: 'none': in no lane? 'twice': in the lane more than once?)
 --       2 lane or schedule if the place is of one   3 cursor, '0' at the start   4 entries to look at; then entries…
@@ -145,6 +145,13 @@ elseif from == 'planned' then
   each('ZSCAN', K.planned .. of, function(id, tick)
     local h = read_head(id)
     if tonumber(tick) < now - 60000 and not (h and redis.call('ZSCORE', K.delayed, h.member)) then note('unplanned', id, of) end
+  end)
+elseif from == 'open' or from == 'held' or from == 'makeup' then
+  -- What waits for an open run is delayed.
+  each('ZSCAN', ({ open = K.open, held = K.held, makeup = K.makeup })[from] .. of, function(id)
+    local h = read_head(id)
+    local state = h and h.schedule == of and place(id, h)
+    if state ~= 'delayed' and (from ~= 'open' or state ~= 'waiting' and state ~= 'active') then note('vanished', id, of, from) end
   end)
 elseif from == 'body' then
   keys(K.job, function(id)

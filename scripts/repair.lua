@@ -203,6 +203,16 @@ function mend.unplanned(id, schedule)
   return redis.call('ZREM', K.planned .. schedule, id) == 1
 end
 
+-- An open or waiting run of a schedule that is none any more. set is where it stands.
+function mend.vanished(id, schedule, set)
+  local key = ({ open = K.open, held = K.held, makeup = K.makeup })[set]
+  if not key then return false end
+  local h = read_head(id)
+  local state = h and h.schedule == schedule and place(id, h)
+  if state == 'delayed' or set == 'open' and (state == 'waiting' or state == 'active') then return false end
+  return redis.call('ZREM', key .. schedule, id) == 1
+end
+
 -- What is left of the gap when nothing else is wrong: jobs of which nothing is left are
 -- dead, and those that nobody saw created were.
 function mend.uncounted(missed)

@@ -193,6 +193,34 @@ func TestOrphansAreMended(t *testing.T) {
 			},
 			scripts.Unplanned, map[string]job.State{"a": job.Waiting},
 		},
+		"open run that has gone": {
+			func(b *bench) {
+				b.apply(scripts.Change{Act: "add", Name: "s", Definition: "{}"})
+				b.do("ZADD", key("open")+"s", 1, "s@1970-01-01T00:00:01Z")
+			},
+			scripts.Vanished, map[string]job.State{"a": job.Waiting},
+		},
+		"open run of no schedule": {
+			func(b *bench) {
+				b.apply(scripts.Change{Act: "add", Name: "s", Definition: "{}"})
+				b.do("ZADD", key("open")+"s", 1, "a")
+			},
+			scripts.Vanished, map[string]job.State{"a": job.Waiting},
+		},
+		"waiting run that has gone": {
+			func(b *bench) {
+				b.apply(scripts.Change{Act: "add", Name: "s", Definition: "{}"})
+				b.do("ZADD", key("held")+"s", 1, "s@1970-01-01T00:00:01Z")
+			},
+			scripts.Vanished, map[string]job.State{"a": job.Waiting},
+		},
+		"waiting run that makes up for the past and has gone": {
+			func(b *bench) {
+				b.apply(scripts.Change{Act: "add", Name: "s", Definition: "{}"})
+				b.do("ZADD", key("makeup")+"s", 1, "s@1970-01-01T00:00:01Z")
+			},
+			scripts.Vanished, map[string]job.State{"a": job.Waiting},
+		},
 		"job of which nothing is left": {
 			func(b *bench) { b.do("LREM", key("queue")+"medium", 1, b.member("a")); b.do("DEL", key("job")+"a") },
 			scripts.Uncounted, map[string]job.State{"a": "", "b": job.Waiting},

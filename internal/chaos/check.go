@@ -10,6 +10,9 @@ import (
 // handler see that its context has ended, for one.
 const Slack = 1500 * time.Millisecond
 
+// stallFactor is how many times as late as the harness somebody else may be woken.
+const stallFactor = 5
+
 // early is by how much the clocks of one machine may differ: Redis reads whole
 // microseconds, and compares milliseconds.
 const early = time.Millisecond
@@ -66,6 +69,7 @@ type span struct{ from, to int64 }
 // process is one process from its birth to its end.
 type process struct {
 	name     string
+	born     int64
 	termed   int64
 	dead     int64 // killed or gone, 0 if it never was
 	killed   bool
@@ -94,6 +98,8 @@ type checker struct {
 	procs  map[string]*process
 	losses []Event
 	rest   []Event
+	gone   map[string]bool // ticks whose runs made room
+	slack  time.Duration   // Slack, and more on a machine that is busier
 	end    int64
 	broken []Violation
 }
@@ -111,6 +117,7 @@ func Check(events []Event) []Violation {
 		c.notCancelled(j)
 	}
 	c.ticks()
+	c.overlaps()
 	c.lanes()
 	c.samples()
 	c.processes()
@@ -122,7 +129,7 @@ func Check(events []Event) []Violation {
 func newChecker(events []Event) *checker {
 	events = slices.Clone(events)
 	Sort(events)
-	c := &checker{jobs: map[string]*jobs{}, procs: map[string]*process{}}
+	c := &checker{jobs: map[string]*jobs{}, procs: map[string]*process{}, gone: map[string]bool{}, slack: Slack}
 	byRun := map[string]*run{}
 	for _, e := range events {
 		c.end = max(c.end, e.At)
@@ -133,6 +140,10 @@ func newChecker(events []Event) *checker {
 			c.ofProcess(e)
 		case Loss:
 			c.losses = append(c.losses, e)
+		case Replaced:
+			c.gone[e.ID] = true
+		case Stalled:
+			c.slack = max(c.slack, Slack+stallFactor*time.Duration(e.N))
 		}
 		c.rest = append(c.rest, e)
 	}
@@ -191,6 +202,8 @@ func (c *checker) ofProcess(e Event) {
 	}
 	p.events = append(p.events, e)
 	switch e.Kind {
+	case Born:
+		p.born = e.At
 	case Killed:
 		p.dead, p.killed = e.At, true
 	case Termed:

@@ -79,6 +79,13 @@ func TestRules(t *testing.T) {
 		id := "s@" + time.Unix(0, base+int64(n)*sec).UTC().Format(time.RFC3339)
 		return started(id, fmt.Sprintf("1/t%d", n), 1, 0)
 	}
+	guarded := func() Event {
+		return Event{Kind: Ticks, What: "s", State: "Forbid", From: base, To: base + 3*sec, Pause: 1000, N: 9}
+	}
+	of := func(n int, e Event) Event {
+		e.ID = "s@" + time.Unix(0, base+int64(n)*sec).UTC().Format(time.RFC3339)
+		return e
+	}
 	tested := map[string]bool{}
 	for _, tt := range []struct {
 		name   string
@@ -126,6 +133,14 @@ func TestRules(t *testing.T) {
 		{"a tick is missing", RuleTick, at(1000, tick(1), 3000, tick(3), 4000, ticksOf(0))},
 		{"a tick is counted as missed", "", at(1000, tick(1), 3000, tick(3), 4000, ticksOf(1))},
 
+		{"a tick has made room", "", at(1000, tick(1), 3000, tick(3), 4000, of(2, Event{Kind: Replaced}), ticksOf(0))},
+		{"one after the other", "", at(1000, tick(1), 1900, of(1, ended("", "1/t1", "")), 2000, tick(2), 2100, of(2, ended("", "1/t2", "")), 4000, guarded())},
+		{"one beside the other", RuleOverlap, at(1000, tick(1), 2000, tick(2), 2001, of(1, ended("", "1/t1", "")), 2100, of(2, ended("", "1/t2", "")), 4000, guarded())},
+		{"one beside another that has lost its lease", "", at(1000, tick(1), 1500, of(1, context("", "1/t1", "lost")), 2000, tick(2), 2001, of(1, ended("", "1/t1", "x")), 2100, of(2, ended("", "1/t2", "")), 4000, guarded())},
+		{"one beside another that heeds no lost lease", RuleOverlap, at(1000, tick(1), 2000, tick(2), 2100, of(2, ended("", "1/t2", "")), 4000, of(1, context("", "1/t1", "lost")), 4001, guarded())},
+		{"one beside another that heeds it late on a busy machine", "", at(0, Event{Kind: Stalled, N: sec}, 1000, tick(1), 2000, tick(2), 2100, of(2, ended("", "1/t2", "")), 4000, of(1, context("", "1/t1", "lost")), 4001, guarded())},
+		{"cancelled, and started again", RuleTwice, at(0, started("a", "1/1", 1, 0), 2, ended("a", "1/1", "x"), 3, settled("a", "1/1", "cancelled", 0), 4, started("a", "2/1", 1, 1))},
+
 		{"in order", "", at(0, ordered(sent("a", 10)), 1, acked("a", 10), 2, ordered(sent("b", 10)), 3, acked("b", 10), 11, started("a", "1/1", 1, 0), 12, started("b", "1/2", 1, 0))},
 		{"out of order", RuleOrder, at(0, ordered(sent("a", 10)), 1, acked("a", 10), 2, ordered(sent("b", 9)), 3, acked("b", 9), 11, started("a", "1/1", 1, 0), 12, started("b", "1/2", 1, 0))},
 		{"a tie out of order", RuleOrder, at(0, ordered(sent("a", 10)), 1, acked("a", 10), 2, ordered(sent("b", 10)), 3, acked("b", 10), 11, started("b", "1/1", 1, 0), 12, started("a", "1/2", 1, 0))},
@@ -138,6 +153,8 @@ func TestRules(t *testing.T) {
 		{"killed", "", at(0, proc(Born, "promoter-1.1"), 1, proc(Killed, "promoter-1.1"), 2, Event{Kind: Exited, Proc: "promoter-1.1", Code: -1})},
 		{"told to stop", "", at(0, proc(Born, "promoter-1.1"), 1, proc(Termed, "promoter-1.1"), 2, proc(Exited, "promoter-1.1"))},
 		{"told to stop, and failed", RuleExit, at(0, proc(Born, "promoter-1.1"), 1, proc(Termed, "promoter-1.1"), 2, Event{Kind: Exited, Proc: "promoter-1.1", Code: 2})},
+		{"told to stop before it could hear it", "", at(0, proc(Born, "promoter-1.1"), 30, proc(Termed, "promoter-1.1"), 31, Event{Kind: Exited, Proc: "promoter-1.1", Code: -1})},
+		{"told to stop, and killed by it", RuleExit, at(0, proc(Born, "promoter-1.1"), 3000, proc(Termed, "promoter-1.1"), 3001, Event{Kind: Exited, Proc: "promoter-1.1", Code: -1})},
 		{"goroutines", RuleGrowth, at(0, Event{Kind: Goroutines, Proc: "w", N: 5000})},
 		{"memory grows", RuleGrowth, growing(10 << 20)},
 		{"memory is flat", "", growing(0)},

@@ -52,7 +52,9 @@ const (
 	Memory     Kind = "memory"     // resident bytes: Proc, N
 	Goroutines Kind = "goroutines" // at the end, with nothing to do: Proc, N
 	Final      Kind = "final"      // a job at the end: ID, State ("" if there is none), Attempts, Lost
-	Ticks      Kind = "ticks"      // a schedule: What, its ticks From … To every Pause, N counted as missed
+	Ticks      Kind = "ticks"      // a schedule: What, its policy State, its ticks From … To every Pause, N counted as missed or skipped
+	Replaced   Kind = "replaced"   // a tick's record says that its run has made room: ID
+	Stalled    Kind = "stalled"    // the harness itself was woken N ns late: the machine is busy
 	Total      Kind = "total"      // at the end: N jobs created
 	Stuck      Kind = "stuck"      // what did not come to rest in time: What
 )

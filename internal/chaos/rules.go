@@ -16,6 +16,7 @@ const (
 	RuleBeside  = "a handler runs beside its successor with a live context"
 	RuleCancel  = "a cancelled job runs"
 	RuleTick    = "a tick neither runs nor is counted"
+	RuleOverlap = "two runs of a schedule are open at a time"
 	RuleOrder   = "jobs of a lane start out of order"
 	RuleGap     = "the sum is not zero"
 	RuleExit    = "a process ends by itself, or not when told"
@@ -26,7 +27,7 @@ const (
 
 // Rules are all of them.
 var Rules = []string{
-	RuleLost, RuleEnd, RuleEarly, RuleTwice, RuleStale, RuleBeside, RuleCancel, RuleTick, RuleOrder, RuleGap, RuleExit, RuleGrowth, RuleTotal, RuleTrouble,
+	RuleLost, RuleEnd, RuleEarly, RuleTwice, RuleStale, RuleBeside, RuleCancel, RuleTick, RuleOverlap, RuleOrder, RuleGap, RuleExit, RuleGrowth, RuleTotal, RuleTrouble,
 }
 
 // OrderedQueue is the queue that one slot serves.
@@ -98,7 +99,7 @@ func (c *checker) once(j *jobs) {
 		if c.lossBetween(a.At, b.At) && c.mayBeLost(j) {
 			continue
 		}
-		completed := slices.ContainsFunc(a.settled, func(s Event) bool { return s.State == "completed" || s.State == "dead" })
+		completed := slices.ContainsFunc(a.settled, func(s Event) bool { return s.State == "completed" || s.State == "dead" || s.State == "cancelled" })
 		switch {
 		case completed:
 			c.breaks(RuleTwice, j.events, "job %s had ended and ran again", j.id)
@@ -167,13 +168,13 @@ func (c *checker) alone(j *jobs) {
 		if p := c.procs[a.Proc]; p != nil {
 			beside = p.running(b.At, until)
 		}
-		if time.Duration(beside) > Slack {
+		if time.Duration(beside) > c.slack {
 			c.breaks(RuleBeside, j.events, "an attempt at job %s went on for %v beside the next one, its context alive", j.id, time.Duration(beside))
 		}
 	}
 }
 
-// ticks: each runs, or is counted as missed.
+// ticks: each runs, or is counted as missed or skipped, or has made room.
 func (c *checker) ticks() {
 	for _, e := range c.rest {
 		if e.Kind != Ticks {
@@ -187,7 +188,7 @@ func (c *checker) ticks() {
 			if at.UnixNano() <= e.From || c.lossBetween(at.Add(-time.Minute).UnixNano(), at.Add(time.Second).UnixNano()) {
 				continue // Redis may have lost the plan of the minute ahead, and with it what it counted
 			}
-			if j := c.jobs[id]; j == nil || len(j.runs) == 0 {
+			if j := c.jobs[id]; (j == nil || len(j.runs) == 0) && !c.gone[id] {
 				n++
 				if len(missing) < 5 {
 					missing = append(missing, Event{At: at.UnixNano(), Kind: Final, ID: id})
@@ -195,7 +196,7 @@ func (c *checker) ticks() {
 			}
 		}
 		if n > e.N {
-			c.breaks(RuleTick, append(missing, e), "%d ticks of %s did not run, and %d were counted as missed", n, e.What, e.N)
+			c.breaks(RuleTick, append(missing, e), "%d ticks of %s did not run, and %d were counted as missed or skipped", n, e.What, e.N)
 		}
 	}
 }
@@ -248,6 +249,8 @@ func (c *checker) processes() {
 			switch {
 			case p.termed == 0:
 				c.breaks(RuleExit, p.events, "%s ended by itself with status %d", p.name, p.exit.Code)
+			case p.exit.Code == -1 && p.born != 0 && time.Duration(p.termed-p.born) < c.slack:
+				// The signal came before the program could ask for it.
 			case p.exit.Code != 0:
 				c.breaks(RuleExit, p.events, "%s ended with status %d when it was told to stop", p.name, p.exit.Code)
 			}

@@ -244,6 +244,7 @@ func TestWhatTheDoctorFinds(t *testing.T) {
 		{"locked", func(p *patient) { p.orphan.Found = []scripts.Orphan{{Kind: scripts.Locked, ID: "u"}} }, "jobs.orphans", warns, "1 unique key of no live job (u)"},
 		{"remains", func(p *patient) { p.orphan.Found = []scripts.Orphan{{Kind: scripts.Remains, ID: "a"}} }, "jobs.orphans", warns, "1 record of a job that has gone (a)"},
 		{"past tick", func(p *patient) { p.orphan.Found = []scripts.Orphan{{Kind: scripts.Unplanned, ID: "a"}} }, "jobs.orphans", warns, "1 note of a past tick (a)"},
+		{"vanished run", func(p *patient) { p.orphan.Found = []scripts.Orphan{{Kind: scripts.Vanished, ID: "a"}} }, "jobs.orphans", warns, "1 run of a schedule that has gone (a)"},
 		{"repaired", func(p *patient) {
 			p.fix, p.mended = true, scripts.Repairs{scripts.Idle: 2, scripts.Placeless: 1}
 		}, "jobs.orphans", fine, "repaired 1 job that stands nowhere, 2 leases without an active entry; none left among all entries"},

@@ -38,6 +38,7 @@ var orphanTable = []orphanWords{
 	{scripts.Locked, "unique key of no live job", "unique keys of no live jobs", "a unique key of no live job is taken over by the next one", false},
 	{scripts.Remains, "record of a job that has gone", "records of jobs that have gone", "records of jobs that have gone only take room", false},
 	{scripts.Unplanned, "note of a past tick", "notes of past ticks", "notes of past ticks only take room", false},
+	{scripts.Vanished, "run of a schedule that has gone", "runs of schedules that have gone", "runs that have gone let those that wait for them wait some seconds longer", false},
 }
 
 func (w orphanWords) count(n int) string { return many(int64(n), w.one, w.more) }

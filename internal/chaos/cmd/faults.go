@@ -302,7 +302,12 @@ func (h *harness) failover() bool {
 			return true // it has just had one
 		}
 	}
-	promoted := h.within(30*time.Second, func() bool { now := h.store.masterAddr(); return now != "" && now != was })
+	most := 30*time.Second + 100*time.Duration(h.stalled.Load()) // it tries again, if it takes long
+	promoted := h.within(most, func() bool { now := h.store.masterAddr(); return now != "" && now != was })
+	if !promoted && !killed { // it has given up, and the master is what it was
+		h.rec.Note(chaos.Event{Kind: chaos.Loss, From: at.Add(-time.Second).UnixNano(), To: time.Now().UnixNano(), What: "failover"})
+		return true
+	}
 	if !promoted {
 		h.rec.Note(chaos.Event{Kind: chaos.Stuck, What: "the sentinel does not promote the replica"})
 	}

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -54,6 +53,8 @@ type harness struct {
 	audits atomic.Int64
 	gap    atomic.Int64
 	jobs   atomic.Int64
+
+	stalled atomic.Int64 // ns by which this process was woken late, at worst
 
 	mu     sync.Mutex
 	rng    *rand.Rand
@@ -105,6 +106,9 @@ func (h *harness) run() (code int, err error) {
 	if err := h.start(); err != nil {
 		return 2, err
 	}
+	watching, stop := context.WithCancel(context.Background())
+	defer stop()
+	go h.watchMachine(watching)
 	h.trouble()
 	h.rest()
 	return h.judge()
@@ -121,37 +125,6 @@ func (h *harness) build() (err error) {
 		return fmt.Errorf("build bide: %w\n%s", err, out)
 	}
 	return nil
-}
-
-// plan is the schedules of a run: ticks every second, and some that take longer than a
-// lease.
-const plan = `version: 1
-schedules:
-  every-second:
-    schedule: "@every 1s"
-    job: tick
-    queue: high
-    concurrencyPolicy: Allow
-    args: {}
-  slow:
-    schedule: "@every 5s"
-    job: tick
-    queue: low
-    concurrencyPolicy: Allow
-    args: { work: 2500 }
-`
-
-// writePlan writes the schedules. A bide that knows no policies runs every tick, and
-// does not want to hear of them.
-func (h *harness) writePlan() error {
-	path := h.schedules()
-	if err := os.WriteFile(path, []byte(plan), 0o600); err != nil {
-		return err
-	}
-	if exec.CommandContext(context.Background(), h.bide, "check", path).Run() == nil {
-		return nil
-	}
-	return os.WriteFile(path, []byte(strings.ReplaceAll(plan, "    concurrencyPolicy: Allow\n", "")), 0o600)
 }
 
 func (h *harness) schedules() string { return h.dir + "/schedules.yaml" }
@@ -329,21 +302,17 @@ func (h *harness) rest() {
 	ending.Wait()
 }
 
-// ticks writes down what the schedules say of themselves, once the ticks that have come
-// are through: some of them may still be skipped.
-func (h *harness) ticks(ctx context.Context) {
-	to := time.Now()
-	time.Sleep(5 * time.Second)
-	for name, step := range map[string]time.Duration{"every-second": time.Second, "slow": 5 * time.Second} {
-		fields := map[string]string{}
-		if !h.within(10*time.Second, func() bool {
-			var err error
-			fields, err = h.store.client.HGetAll(ctx, "{bide}:schedule:"+name).Result()
-			return err == nil && fields["added"] != ""
-		}) {
-			h.rec.Note(chaos.Event{Kind: chaos.Stuck, What: "the schedule " + name + " is gone"})
-			continue
+// watchMachine writes down how late this process is woken, whenever that is later than
+// ever before: others need as much longer for what they do at once.
+func (h *harness) watchMachine(ctx context.Context) {
+	const step = 50 * time.Millisecond
+	for ctx.Err() == nil {
+		begun := time.Now()
+		time.Sleep(step)
+		late := time.Since(begun) - step
+		if late > 4*step && int64(late) > h.stalled.Load() {
+			h.stalled.Store(int64(late))
+			h.rec.Note(chaos.Event{Kind: chaos.Stalled, N: int64(late)})
 		}
-		h.rec.Note(chaos.Event{Kind: chaos.Ticks, What: name, From: number(fields["added"]) * 1e6, To: to.UnixNano(), Pause: step.Milliseconds(), N: number(fields["missed"])})
 	}
 }

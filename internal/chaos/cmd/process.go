@@ -105,10 +105,11 @@ const mostShutdown = grace + 10*time.Second
 func (s *slot) term(proc string, gone chan struct{}) {
 	s.h.rec.Note(chaos.Event{Kind: chaos.Termed, Proc: proc})
 	s.signal(syscall.SIGTERM)
+	most := mostShutdown + 10*time.Duration(s.h.stalled.Load())
 	select {
 	case <-gone:
-	case <-time.After(mostShutdown):
-		s.h.rec.Note(chaos.Event{Kind: chaos.Stuck, Proc: proc, What: fmt.Sprintf("%s does not end within %v of SIGTERM", proc, mostShutdown)})
+	case <-time.After(most):
+		s.h.rec.Note(chaos.Event{Kind: chaos.Stuck, Proc: proc, What: fmt.Sprintf("%s does not end within %v of SIGTERM", proc, most)})
 		s.signal(syscall.SIGQUIT)
 		<-gone
 	}

@@ -1,0 +1,68 @@
+package chaos
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// overlaps: of a schedule that does not allow it no two runs are open at a time: a
+// handler begins only when that of the run before has returned. If that one had lost its
+// lease, only its context must have ended.
+func (c *checker) overlaps() {
+	for _, e := range c.rest {
+		if e.Kind != Ticks || e.State == "" || e.State == "Allow" {
+			continue
+		}
+		var list []*run
+		for _, j := range c.order {
+			if strings.HasPrefix(j.id, e.What+"@") {
+				list = append(list, j.runs...)
+			}
+		}
+		slices.SortFunc(list, func(a, b *run) int { return cmp.Compare(a.At, b.At) })
+		for i, b := range list {
+			for _, a := range list[:i] {
+				if a.ID == b.ID || c.lossBetween(a.At, b.At) {
+					continue
+				}
+				until, allowed := c.until(a), time.Duration(0)
+				if c.lostLease(a) {
+					allowed = c.slack
+					if over := a.over(); over != 0 {
+						until = over
+					}
+				}
+				beside := max(until-b.At, 0)
+				if p := c.procs[a.Proc]; p != nil {
+					beside = p.running(b.At, until)
+				}
+				if time.Duration(beside) > allowed {
+					c.breaks(RuleOverlap, append(slices.Clone(c.jobs[a.ID].events), c.jobs[b.ID].events...),
+						"%s was started %v before the end of %s", b.ID, time.Duration(beside), a.ID)
+				}
+			}
+		}
+	}
+}
+
+// until is when the handler of an attempt had returned, or its process was gone.
+func (c *checker) until(r *run) int64 {
+	if r.ended != nil {
+		return r.ended.At
+	}
+	if p := c.procs[r.Proc]; p != nil && p.dead != 0 {
+		return p.dead
+	}
+	return c.end
+}
+
+// lostLease reports whether an attempt had lost its lease, or may have: its process was
+// gone or stood still.
+func (c *checker) lostLease(r *run) bool {
+	if r.ended == nil || r.context != nil && r.context.Why == "lost" || slices.ContainsFunc(r.settled, func(s Event) bool { return s.State == "" }) {
+		return true
+	}
+	return slices.ContainsFunc(c.jobs[r.ID].runs, func(next *run) bool { return next.Lost > r.Lost })
+}
