@@ -29,9 +29,9 @@ race: ## all tests again with the race detector
 
 lint: ## formatting, vet and the house rules
 	@test -z "$$(gofmt -l .)" || { gofmt -l . | sed 's/^/gofmt would change: /'; exit 1; }
-	$(GOLANGCI) run ./...
+	$(GOLANGCI) run --allow-parallel-runners ./...
 	go mod tidy -diff
-	cd bench && $(GOLANGCI) run ./... && go mod tidy -diff
+	cd bench && $(GOLANGCI) run --allow-parallel-runners ./... && go mod tidy -diff
 
 fuzz: ## every fuzz target for FUZZTIME each
 	@for pkg in $$(go list ./...); do \

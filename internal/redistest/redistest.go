@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -81,8 +82,16 @@ func NewReal(t TB, args ...string) *Server {
 		args = []string{"--save", "", "--appendonly", "no"}
 	}
 	s := &Server{t: t, dir: t.TempDir(), args: args}
-	s.Addr = fmt.Sprintf("127.0.0.1:%d", FreePort(t))
-	s.start()
+	for range 5 {
+		s.Addr = fmt.Sprintf("127.0.0.1:%d", FreePort(t))
+		if s.launch() {
+			break
+		}
+		_ = os.Remove(filepath.Join(s.dir, "redis.log"))
+	}
+	if s.cmd == nil {
+		t.Fatal("no redis-server got the port that was free for it")
+	}
 	t.Cleanup(func() {
 		s.audit()
 		s.Kill()
@@ -119,6 +128,14 @@ func FreePort(t TB) int {
 
 func (s *Server) start() {
 	s.t.Helper()
+	if !s.launch() {
+		s.t.Fatalf("somebody else has taken %s", s.Addr)
+	}
+}
+
+// launch starts the server. It is false if somebody else got its port first.
+func (s *Server) launch() bool {
+	s.t.Helper()
 	_, port, _ := net.SplitHostPort(s.Addr)
 	args := append([]string{
 		"--port", port, "--bind", "127.0.0.1", "--dir", s.dir, "--daemonize", "no",
@@ -132,22 +149,38 @@ func (s *Server) start() {
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
-	s.WaitUp()
+	if s.waitFor(s.cmd.Process.Pid) {
+		return true
+	}
+	s.Kill()
+	return false
 }
 
 // WaitUp returns when the server answers.
-func (s *Server) WaitUp() {
+func (s *Server) WaitUp() { s.t.Helper(); s.waitFor(0) }
+
+// waitFor returns when the server answers; false if another process than pid does,
+// or has the port.
+func (s *Server) waitFor(pid int) bool {
 	s.t.Helper()
 	c := redis.NewClient(&redis.Options{Addr: s.Addr, MaxRetries: -1, DialTimeout: time.Second})
 	defer c.Close()
 	deadline := time.Now().Add(10 * time.Second)
 	for {
 		err := c.Ping(context.Background()).Err()
+		info, _ := c.Info(context.Background(), "server").Result()
+		_, after, found := strings.Cut(info, "process_id:")
+		if pid != 0 && found && !strings.HasPrefix(after, fmt.Sprintf("%d\r", pid)) {
+			return false
+		}
 		if err == nil {
-			return
+			return true
+		}
+		log, _ := os.ReadFile(filepath.Join(s.dir, "redis.log"))
+		if pid != 0 && strings.Contains(string(log), "Address already in use") {
+			return false
 		}
 		if time.Now().After(deadline) {
-			log, _ := os.ReadFile(filepath.Join(s.dir, "redis.log"))
 			s.t.Fatalf("redis-server does not answer: %v\n%s", err, log)
 		}
 		time.Sleep(5 * time.Millisecond) // nothing tells when a foreign process is ready
