@@ -142,7 +142,7 @@ var failedTest = regexp.MustCompile(`(?m)^--- FAIL: (\w+)`)
 // test runs the tests that ought to notice, and returns those that did.
 func (m mutant) test(dir string) (noticed []string, took time.Duration, err error) {
 	begun := time.Now()
-	cmd := exec.CommandContext(context.Background(), "go", "test", m.pkg, "-run", "^("+m.tests+")$", "-count=1", "-timeout=120s")
+	cmd := exec.CommandContext(context.Background(), "go", "test", "-trimpath", m.pkg, "-run", "^("+m.tests+")$", "-count=1", "-timeout=120s")
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	took = time.Since(begun)

@@ -24,7 +24,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job is completed without owning it",
-		[]edit{{"scripts/complete.lua", "if not value or sub(value, 1, #token + 1) ~= token .. ' ' then", "if not value then"}},
+		[]edit{{"scripts/lib/complete.lua", "if not value or find(value, owners[i], 1, true) ~= 1 then", "if not value then"}},
 		"./scripts", "TestAStaleLeaseChangesNothing|TestTheSameProcessLeasesAJobAgain",
 	},
 	{
@@ -95,6 +95,54 @@ var mutants = []mutant{
 		"the reaper takes what it sees expired for the first time",
 		[]edit{{"dispatcher/reaper.go", "	return before, local.Sub(r.since) >= lease/2\n", "	return now, true\n"}},
 		"./dispatcher", "TestReaperLeavesTimeToRenew|TestReaperAfterAClockStep|TestReaperTakesExpiredLeases",
+	},
+	{
+		"jobs that were leased ahead are started beyond the slots",
+		[]edit{{"dispatcher/ahead.go", "	for d.free > 0 {\n", "	for d.free > -d.cfg.Concurrency {\n"}},
+		"./dispatcher", "TestAheadKeepsOrderAndConcurrency",
+	},
+	{
+		"jobs that were given back are started all the same",
+		[]edit{{"dispatcher/ahead.go", "		list, d.ahead = d.ahead, nil\n", "		list = d.ahead\n"}},
+		"./dispatcher", "TestAheadGoesBackWhenItHasToWait",
+	},
+	{
+		"a reserve that has been given up leases jobs when it comes late",
+		[]edit{{"scripts/lib/reserve.lua", "    if type(fence) == 'string' and tonumber(number) <= (tonumber(fence) or 0) then return { us, 'idle' } end\n", ""}},
+		"./scripts", "TestAReserveThatComesAfterItsRecovery",
+	},
+	{
+		"what a lost answer leased is started in any order",
+		[]edit{{"scripts/recover.lua", "  if a.at ~= b.at then return a.at < b.at end\n  return a.arrival < b.arrival\n", "  return a.arrival > b.arrival\n"}},
+		"./scripts", "TestRecoverKeepsTheOrderOfTheLanes",
+	},
+	{
+		"jobs are leased past those of a lost answer",
+		[]edit{
+			{"dispatcher/turn.go", "		d.reserving++ // it brings jobs, and no others may overtake them\n", ""},
+			{"dispatcher/turn.go", "			if t.slots > 0 || len(t.recover) > 0 {\n				d.reserving--", "			if t.slots > 0 {\n				d.reserving--"},
+		},
+		"./dispatcher", "TestAheadKeepsOrderWhenAnswersAreLost",
+	},
+	{
+		"a run that has ended stays open for its schedule",
+		[]edit{{"scripts/lib/finish.lua", "  redis.pcall('ZREM', K.open .. name, id)\n  if e.took", "  if e.took"}},
+		"./scripts", "TestModelOfPolicies",
+	},
+	{
+		"a tick runs beside the open run of its schedule",
+		[]edit{{"scripts/lib/admit.lua", "  local first = #running == 0 and (others", "  local first = (others"}},
+		"./scripts", "TestModelOfPolicies",
+	},
+	{
+		"a batch of a backfill that is sent twice is made twice",
+		[]edit{{"scripts/backfill.lua", "if made ~= ARGV[4] then return { 'ok', made } end\n", ""}},
+		"./scheduler", "TestBackfill.*",
+	},
+	{
+		"one of many callers is told what became of another's job",
+		[]edit{{"scheduler/gather.go", "p.result = resultOf(created[i])", "p.result = resultOf(created[len(created)-1-i])"}},
+		"./scheduler", "TestEnqueuesGoTogether",
 	},
 }
 
