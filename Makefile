@@ -24,8 +24,8 @@ test: ## all tests, on the embedded and on a real redis-server
 	@.ci/redis-server || echo "left out: every test on a real redis-server" >&2
 	go test ./...
 
-race: ## all tests again with the race detector
-	go test -race ./...
+race: ## all tests again with the race detector, but for those of whole processes, into which it does not see
+	go test -race $$(go list ./... | grep -v -e /internal/proctest -e /internal/conformance)
 
 lint: ## formatting, vet and the house rules
 	@test -z "$$(gofmt -l .)" || { gofmt -l . | sed 's/^/gofmt would change: /'; exit 1; }

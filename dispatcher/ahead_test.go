@@ -53,7 +53,7 @@ func TestAheadKeepsOrderAndConcurrency(t *testing.T) {
 // waiting go back meanwhile.
 func TestAheadKeepsOrderWhenAnswersAreLost(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		const n = 1500
+		const n = 500
 		line := newProxy(t, r.Addr)
 		matched, cut := 0, 0
 		line.cutReplies(func(request []byte) bool {
