@@ -52,3 +52,23 @@ func TestAheadAfterStandingStill(t *testing.T) {
 		})
 	}
 }
+
+// While what a lost answer leased is asked for nothing is leased ahead: it would come
+// before those in their lane.
+func TestNothingIsLeasedPastALostAnswer(t *testing.T) {
+	d := New(nil, nil, Config{Concurrency: 1})
+	for range tempoSample {
+		d.tempo.note(time.Microsecond)
+	}
+	d.free = 0 // its slot is promised to the reserve whose answer was lost
+	d.unanswered = []unanswered{{token: d.id + ":1", slots: 1}}
+	first, ok := d.compose()
+	if !ok || len(first.recover) != 1 {
+		t.Fatalf("first turn = %+v, %v; want the recovery", first, ok)
+	}
+	d.inFlight++
+	d.hungry = true
+	if next, ok := d.compose(); ok && next.slots > 0 {
+		t.Errorf("%d jobs are leased beside the recovery, want none", next.slots)
+	}
+}

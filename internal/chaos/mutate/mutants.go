@@ -122,7 +122,7 @@ var mutants = []mutant{
 			{"dispatcher/turn.go", "		d.reserving++ // it brings jobs, and no others may overtake them\n", ""},
 			{"dispatcher/turn.go", "			if t.slots > 0 || len(t.recover) > 0 {\n				d.reserving--", "			if t.slots > 0 {\n				d.reserving--"},
 		},
-		"./dispatcher", "TestAheadKeepsOrderWhenAnswersAreLost",
+		"./dispatcher", "TestNothingIsLeasedPastALostAnswer",
 	},
 	{
 		"a run that has ended stays open for its schedule",
@@ -137,7 +137,7 @@ var mutants = []mutant{
 	{
 		"a batch of a backfill that is sent twice is made twice",
 		[]edit{{"scripts/backfill.lua", "if made ~= ARGV[4] then return { 'ok', made } end\n", ""}},
-		"./scheduler", "TestBackfill.*",
+		"./scheduler", "TestALargeBackfill",
 	},
 	{
 		"one of many callers is told what became of another's job",
