@@ -25,7 +25,7 @@ test: ## all tests, on the embedded and on a real redis-server
 	go test ./...
 
 race: ## all tests again with the race detector, but for those of whole processes, into which it does not see
-	go test -race $$(go list ./... | grep -v -e /internal/proctest -e /internal/conformance)
+	go test -race $$(go list ./... | grep -v -e /internal/proctest -e /internal/conformance -e /internal/cli)
 
 lint: ## formatting, vet and the house rules
 	@test -z "$$(gofmt -l .)" || { gofmt -l . | sed 's/^/gofmt would change: /'; exit 1; }
