@@ -194,7 +194,7 @@ func TestForeignNames(t *testing.T) {
 			equal(t, "lost", j.Lost, 0)
 		}
 		within(t, "median time to the start", median(delays), r.prompt())
-		if slow > 6 { // a busy machine has some of its own; a lost call would cost every other start a second
+		if slow > 1 {
 			t.Errorf("%d of %d starts took nearly a second or more: %v", slow, len(delays), delays)
 		}
 	})
