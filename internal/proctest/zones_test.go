@@ -41,6 +41,9 @@ func TestNoZoneFiles(t *testing.T) {
 		}
 		out, err := cmd.CombinedOutput()
 		if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EACCES) {
+			if os.Getenv("BIDE_NEED_REDIS") != "" { // where nothing may be left out
+				t.Fatalf("the root cannot be changed: %v", err)
+			}
 			t.Skipf("left out: this machine lets nobody change the root: %v", err)
 		}
 		if got := cmd.ProcessState.ExitCode(); got != test.code || !strings.Contains(string(out), test.says) {
