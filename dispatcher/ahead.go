@@ -10,29 +10,33 @@ import (
 )
 
 // Where handlers take microseconds the way to Redis and back is what costs, so a few
-// more jobs are leased than there are slots: as many as get a slot within a
-// millisecond, judged by the slowest handler of late, and never so many that a lane
+// more jobs are leased than there are slots: as many as get a slot within two
+// milliseconds, judged by the handlers of late, and never so many that a lane
 // is emptied into one process. Should they have to wait all the same, since a handler
 // takes longer than those before it, they go back to the front of their lanes.
 const (
-	aheadJobs     = 256 // slots and waiting jobs together
-	aheadTime     = time.Millisecond
+	aheadJobs     = 512 // slots and waiting jobs together
+	aheadTime     = 2 * time.Millisecond
 	aheadPatience = 5 * time.Millisecond
 	aheadPause    = 100 * time.Millisecond // between tries to give them back
 )
 
-// tempo is how long handlers take: the longest of late.
+// tempo is how long handlers take, on an average in which the latest count most. One
+// that takes long enough to matter by itself counts at once.
 type tempo struct {
-	longest time.Duration
-	seen    int
+	usual time.Duration
+	seen  int
 }
 
 // tempoSample is how many handlers say something about the next one.
 const tempoSample = 16
 
 func (p *tempo) note(took time.Duration) {
-	p.longest = max(took, p.longest-p.longest/tempoSample, time.Microsecond)
+	if took > aheadPatience {
+		p.usual = max(p.usual, took)
+	}
 	p.seen = min(p.seen+1, tempoSample)
+	p.usual = max(p.usual+(took-p.usual)/time.Duration(p.seen), time.Microsecond)
 }
 
 // within is how many handlers come to their end in d, in so many slots.
@@ -40,21 +44,23 @@ func (p *tempo) within(d time.Duration, slots int) int {
 	if p.seen < tempoSample {
 		return 0
 	}
-	return int(d/p.longest) * slots
+	return int(d/p.usual) * slots
 }
 
-// room is how many jobs may be leased now. While a reserve is on its way it is only
-// the free slots that it leaves: two answers may arrive in either order, and the jobs
-// of a lane are to start in theirs. mu is held.
+// room is how many jobs may be leased now. While a reserve is away it is only the free
+// slots that it leaves: two answers may arrive in either order, and the jobs of a lane
+// are to start in theirs. mu is held.
 func (d *Dispatcher) room() int {
 	if d.returning {
 		return 0 // what a lane has first is on its way back to it
 	}
-	room := max(d.free, 0)
-	if d.reserving == 0 {
-		room += max(0, d.most()-len(d.ahead))
+	// What has been promised to an answer that is being read is off free, and those that
+	// wait have the next slots.
+	room := d.free - len(d.ahead)
+	if d.asking == 0 {
+		room += d.most()
 	}
-	return room
+	return max(room, 0)
 }
 
 // most is how many jobs may wait for a slot. mu is held.
@@ -80,15 +86,13 @@ func (d *Dispatcher) place(jobs []scripts.Leased, sent time.Time, slots int) {
 	})
 }
 
-// fill starts waiting jobs in free slots. mu is held.
+// fill opens a slot for the next job that waits, if there are both. mu is held.
 func (d *Dispatcher) fill() {
-	for d.free > 0 {
-		a := d.nextAhead()
-		if a == nil {
-			return
+	if d.free > 0 {
+		if a := d.nextAhead(); a != nil {
+			d.free--
+			go d.run(a)
 		}
-		d.free--
-		go d.run(a)
 	}
 	if len(d.ahead) > 0 && d.patience == nil {
 		d.patience = clock.AfterFunc(aheadPatience, d.giveAheadBack)

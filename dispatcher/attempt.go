@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -78,17 +79,27 @@ func (d *Dispatcher) start(a *attempt) {
 }
 
 // run runs the handlers of started attempts in one slot, a after which come those
-// that wait for one.
+// that wait for one. Before, it has another slot opened if there is work for it: one
+// by one, so that a few goroutines see to jobs that take next to no time, and the
+// others do not stand in the way of what comes from Redis.
 func (d *Dispatcher) run(a *attempt) {
-	for a != nil {
-		err := d.handlers.Run(a.ctx, a.job)
-		// The context's own end says why the handler stopped; read it before
-		// stop ends it for good.
-		if err != nil && errors.Is(context.Cause(a.ctx), job.ErrTimeout) {
-			err = &timeoutError{err}
+	d.lock(d.fill)
+	defer func() {
+		if a != nil { // a handler has ended this goroutine
+			go d.run(a)
 		}
-		a.stop()
-		a = d.finished(a, err)
+	}()
+	for a != nil {
+		this := a
+		d.handlers.RunHere(this.ctx, this.job, func(err error) {
+			// The context's own end says why the handler stopped; read it before
+			// stop ends it for good.
+			if err != nil && errors.Is(context.Cause(this.ctx), job.ErrTimeout) {
+				err = &timeoutError{err}
+			}
+			this.stop()
+			a = d.finished(this, err)
+		})
 	}
 }
 
@@ -113,9 +124,16 @@ func (d *Dispatcher) finished(a *attempt, err error) *attempt {
 	if next == nil {
 		d.free++
 	}
-	d.cond.Broadcast()
+	due := d.away == 0 && !d.called
+	if due || next == nil || !d.intake || len(d.done) >= d.share() {
+		d.called = d.called || due
+		d.cond.Broadcast()
+	}
 	d.mu.Unlock()
 	a.cancel(nil)
+	if due && next != nil {
+		runtime.Gosched() // the turn first: Redis has nothing to do
+	}
 	return next
 }
 

@@ -33,8 +33,9 @@ type Handlers interface {
 	Names() []string
 	// Err reports mistakes made in registering them.
 	Err() error
-	// Run makes one attempt at j and returns when its handler has.
-	Run(ctx context.Context, j *job.Job) error
+	// RunHere makes one attempt at j on this goroutine and calls ended, once, with
+	// how it went, even if the handler ends the goroutine instead of returning.
+	RunHere(ctx context.Context, j *job.Job, ended func(error))
 }
 
 // Defaults of Config.
@@ -132,11 +133,16 @@ type Dispatcher struct {
 	woken *wakeUp
 	// unanswered are tokens of reserves whose outcome is unknown.
 	unanswered []unanswered
-	inFlight   int
-	reserving  int  // turns in flight that may lease jobs
-	intake     bool // jobs may be taken
-	stopped    bool // the turns end
-	order      int64
+	// inFlight counts the turns that have not been acted on, reserving those of them
+	// that may lease jobs; away and asking count those whose answer has not come.
+	inFlight, reserving int
+	away, asking        int
+	called              bool // a turn has been called for that nobody has begun
+	// arrived counts the answers to reserves, placed those whose jobs can start.
+	arrived, placed int64
+	intake          bool // jobs may be taken
+	stopped         bool // the turns end
+	order           int64
 }
 
 type wakeUp struct {

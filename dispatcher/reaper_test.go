@@ -22,9 +22,9 @@ type looks struct {
 
 type noHandlers struct{}
 
-func (noHandlers) Names() []string                     { return []string{"any"} }
-func (noHandlers) Err() error                          { return nil }
-func (noHandlers) Run(context.Context, *job.Job) error { return nil }
+func (noHandlers) Names() []string                                        { return []string{"any"} }
+func (noHandlers) Err() error                                             { return nil }
+func (noHandlers) RunHere(_ context.Context, _ *job.Job, end func(error)) { end(nil) }
 
 func newLooks(t testing.TB, s *redistest.Server, held time.Duration) *looks {
 	t.Helper()
@@ -231,8 +231,8 @@ type held struct {
 
 func (held) Names() []string { return []string{"hold"} }
 func (held) Err() error      { return nil }
-func (h held) Run(ctx context.Context, _ *job.Job) error {
+func (h held) RunHere(ctx context.Context, _ *job.Job, ended func(error)) {
 	h.started <- ctx
 	<-h.end
-	return nil
+	ended(nil)
 }

@@ -21,7 +21,14 @@ type turn struct {
 	slots   int
 	woken   *wakeUp
 	recover []unanswered
+	// answered says that Redis has, and place in which order, counted from 1: what a
+	// later reserve has brought is not to start before it.
+	answered bool
+	place    int64
 }
+
+// reserves reports whether a turn may bring jobs.
+func (t *turn) reserves() bool { return t.slots > 0 || len(t.recover) > 0 }
 
 // callTimeout bounds one turn, so that a Redis that has gone silent is noticed well
 // within a lease.
@@ -34,11 +41,15 @@ func (d *Dispatcher) takeTurns(work context.Context, watch *trouble.Log) {
 		if !ok {
 			return
 		}
-		err := d.take(work, t)
+		err := d.take(work, &t)
 		d.lock(func() {
+			d.back(&t)
 			d.inFlight--
-			if t.slots > 0 || len(t.recover) > 0 {
+			if t.reserves() {
 				d.reserving--
+			}
+			if t.place > 0 {
+				d.placed++
 			}
 		})
 		if err == nil {
@@ -50,6 +61,19 @@ func (d *Dispatcher) takeTurns(work context.Context, watch *trouble.Log) {
 			return
 		}
 		clock.Sleep(work, watch.Failed(err))
+	}
+}
+
+// back notes that a turn is on its way no longer, whatever became of it. The next
+// one may go while its answer is read. mu is held.
+func (d *Dispatcher) back(t *turn) {
+	if t.answered {
+		return
+	}
+	t.answered = true
+	d.away--
+	if t.reserves() {
+		d.asking--
 	}
 }
 
@@ -77,14 +101,14 @@ func (d *Dispatcher) compose() (turn, bool) {
 		}
 		t := turn{recover: d.unanswered}
 		d.unanswered = nil
-		d.reserving++ // it brings jobs, and no others may overtake them
+		d.reserving++
+		d.asking++ // it brings jobs, and no others may overtake them
+		d.away++
 		return t, true
 	}
 	room := d.room()
-	// A second turn overlaps the first only if it carries its share: else the
-	// two would chop the work into ever smaller ones.
-	share := max(1, (d.cfg.Concurrency+d.most())/2)
-	if d.inFlight > 0 && len(d.done) < share && (!d.hungry || room < share) {
+	share := d.share()
+	if d.away > 0 && len(d.done) < share && (!d.hungry || room < share) {
 		return turn{}, false
 	}
 	wants := d.intake && room > 0 && d.hungry
@@ -97,8 +121,10 @@ func (d *Dispatcher) compose() (turn, bool) {
 	n := min(len(d.done), scripts.SettleJobs)
 	t.done = append(t.done, d.done[:n]...)
 	d.done = append(d.done[:0], d.done[n:]...)
+	d.away++
+	d.called = false
 	if d.intake {
-		t.slots = min(room, scripts.ReserveJobs)
+		t.slots = min(room, scripts.ReserveJobs, max(aheadJobs/2, d.cfg.Concurrency))
 		d.free -= t.slots
 		if t.slots > 0 || passes {
 			t.woken, d.woken = d.woken, nil
@@ -106,13 +132,18 @@ func (d *Dispatcher) compose() (turn, bool) {
 		if t.slots > 0 {
 			d.hungry = false
 			d.reserving++
+			d.asking++
 		}
 	}
 	return t, true
 }
 
+// share is the least that a second turn has to carry to overlap the first: else the two
+// would chop the work into ever smaller ones. mu is held.
+func (d *Dispatcher) share() int { return max(1, (d.cfg.Concurrency+d.most())/2) }
+
 // take sends a turn and acts on the answers.
-func (d *Dispatcher) take(work context.Context, t turn) error {
+func (d *Dispatcher) take(work context.Context, t *turn) error {
 	ctx, cancel := context.WithTimeout(work, d.callTimeout())
 	defer cancel()
 	if len(t.recover) > 0 {
@@ -132,6 +163,16 @@ func (d *Dispatcher) take(work context.Context, t turn) error {
 	if t.slots > 0 || t.woken != nil {
 		call.Reserve = d.reserveArgs(t)
 	}
+	if t.slots > 0 {
+		call.Answered = func(r scripts.Reserved, jobs int) {
+			d.lock(func() {
+				d.back(t)
+				d.arrived++
+				t.place = d.arrived
+				d.hungry = d.hungry || jobs > 0 && jobs >= t.slots || r.Again
+			})
+		}
+	}
 	sent := clock.Now()
 	r := d.set.Turn(ctx, call)
 	d.completed(completed, r)
@@ -145,7 +186,7 @@ func (d *Dispatcher) take(work context.Context, t turn) error {
 	return nil
 }
 
-func (d *Dispatcher) reserveArgs(t turn) *scripts.ReserveArgs {
+func (d *Dispatcher) reserveArgs(t *turn) *scripts.ReserveArgs {
 	args := &scripts.ReserveArgs{
 		Token: d.id + ":" + strconv.FormatInt(d.nonce.Add(1), 10),
 		Lease: d.cfg.Lease, Limit: t.slots, Names: d.names,
@@ -239,7 +280,7 @@ func (d *Dispatcher) settled(list []*attempt, states []job.State) {
 }
 
 // reserved starts what was leased.
-func (d *Dispatcher) reserved(ctx context.Context, t turn, args *scripts.ReserveArgs, r scripts.TurnResult, sent time.Time) {
+func (d *Dispatcher) reserved(ctx context.Context, t *turn, args *scripts.ReserveArgs, r scripts.TurnResult, sent time.Time) {
 	if args == nil {
 		return
 	}
@@ -258,11 +299,10 @@ func (d *Dispatcher) reserved(ctx context.Context, t turn, args *scripts.Reserve
 		})
 		return
 	}
-	got := len(r.Reserved.Jobs)
 	take := true
 	d.lock(func() {
-		if got > 0 && got >= t.slots || r.Reserved.Again {
-			d.hungry = true
+		for t.place > d.placed+1 {
+			d.cond.Wait()
 		}
 		take = d.intake
 	})

@@ -84,13 +84,24 @@ func (a *ReserveArgs) args() []any {
 }
 
 func (a *ReserveArgs) decode(reply any) Reserved {
-	list := toList(reply)
-	now, status := time.UnixMicro(toInt(item(list, 0))).UTC(), toText(item(list, 1))
-	r := Reserved{Again: status == "again", Left: status != "idle"}
-	if len(list) > 2 {
-		r.Jobs = decodeLeased(list[2:], a.Token, now, a.Lease)
-	}
+	r, _ := outline(reply)
+	r.Jobs = a.decodeJobs(reply)
 	return r
+}
+
+// outline is a reply without its jobs, and how many it has.
+func outline(reply any) (Reserved, int) {
+	list := toList(reply)
+	status := toText(item(list, 1))
+	return Reserved{Again: status == "again", Left: status != "idle"}, max(0, len(list)-2) / 3
+}
+
+func (a *ReserveArgs) decodeJobs(reply any) []Leased {
+	list := toList(reply)
+	if len(list) <= 2 {
+		return nil
+	}
+	return decodeLeased(list[2:], a.Token, time.UnixMicro(toInt(list[0])).UTC(), a.Lease)
 }
 
 // Recover returns the jobs that a reserve with this token leased although its

@@ -15,6 +15,9 @@ type Turn struct {
 	Complete []Lease
 	Fail     []Verdict
 	Reserve  *ReserveArgs // nil takes nothing
+	// Answered, if set, is called with the number of jobs leased as soon as Redis has
+	// answered to Reserve, before the jobs are read: that takes longer than all else.
+	Answered func(r Reserved, jobs int)
 }
 
 // TurnResult holds the answer to each part, with its own error: one part may have
@@ -46,7 +49,7 @@ func (s *Set) Turn(ctx context.Context, t Turn) TurnResult {
 			r.ReserveErr = fmt.Errorf("reserve: %w", answer(text))
 			return r
 		}
-		r.Reserved = t.Reserve.decode(item(both, 1))
+		r.Reserved = t.decode(item(both, 1))
 		return r
 	}
 
@@ -77,9 +80,19 @@ func (s *Set) Turn(ctx context.Context, t Turn) TurnResult {
 	}
 	if reserve >= 0 {
 		if r.ReserveErr = parts[reserve].err; r.ReserveErr == nil {
-			r.Reserved = t.Reserve.decode(parts[reserve].reply)
+			r.Reserved = t.decode(parts[reserve].reply)
 		}
 	}
+	return r
+}
+
+// decode reads the reply to the reserve.
+func (t *Turn) decode(reply any) Reserved {
+	r, jobs := outline(reply)
+	if t.Answered != nil {
+		t.Answered(r, jobs)
+	}
+	r.Jobs = t.Reserve.decodeJobs(reply)
 	return r
 }
 

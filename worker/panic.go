@@ -74,6 +74,8 @@ func handlerStack() []byte {
 		switch {
 		case !begun:
 			begun = f.Function == "runtime.gopanic" || f.Function == "runtime.Goexit"
+		case f.Function == ownPrefix+"(*Registry).call":
+			return out // below it is whoever runs the handler
 		case !inner && isRuntime(f.Function), strings.HasPrefix(f.Function, ownPrefix), f.Function == "runtime.goexit":
 			// What the runtime does on the way to a panic, and our own calls.
 		case kept == maxFrames:

@@ -117,38 +117,56 @@ func (r *Registry) Err() error {
 // ErrNoHandler. A panic, or a call of runtime.Goexit as in testing.T.FailNow, is
 // a *PanicError.
 //
-// The first call of Run is the beginning of work, after which nothing more can
-// be registered.
+// The first call of Run or RunHere is the beginning of work, after which nothing
+// more can be registered.
 func (r *Registry) Run(ctx context.Context, j *job.Job) error {
 	// A goroutine of its own, because nothing can stop runtime.Goexit from ending
 	// the one it is called on.
-	a := attempt{registry: r, ctx: ctx, job: j}
+	var a attempt
 	a.done.Add(1)
-	go a.run()
+	go r.run(ctx, j, &a)
 	a.done.Wait()
 	return a.err
 }
+
+// RunHere is Run for a caller that lends the handler its goroutine: ended is called
+// once with what Run would return. After runtime.Goexit that is before the goroutine
+// ends, with nothing more run on it but deferred functions; otherwise it is just
+// before RunHere returns.
+func (r *Registry) RunHere(ctx context.Context, j *job.Job, ended func(error)) {
+	r.run(ctx, j, endFunc(ended))
+}
+
+// ender is told how an attempt ended.
+type ender interface{ end(err error) }
+
+type endFunc func(error)
+
+func (f endFunc) end(err error) { f(err) }
 
 // attempt is one call of Run. It is allocated for each call rather than kept in
 // a pool: under testing/synctest a WaitGroup belongs to one test's bubble for
 // good.
 type attempt struct {
-	registry *Registry
-	ctx      context.Context
-	job      *job.Job
-	err      error // set before done
-	done     sync.WaitGroup
+	err  error // set before done
+	done sync.WaitGroup
 }
 
-func (a *attempt) run() {
-	defer a.done.Done()
+func (a *attempt) end(err error) {
+	a.err = err
+	a.done.Done()
+}
+
+func (r *Registry) run(ctx context.Context, j *job.Job, e ender) {
+	var err error
 	returned := false
 	defer func() {
 		if !returned {
-			a.err = caught(recover())
+			err = caught(recover())
 		}
+		e.end(err)
 	}()
-	a.err = a.registry.call(a.ctx, a.job)
+	err = r.call(ctx, j)
 	returned = true
 }
 
