@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -160,12 +159,9 @@ func (n *NewJob) tail() string {
 // decodeBody fills in what never changes. A body may be cut after its head.
 func decodeBody(id, body string, j *job.Job) error {
 	head, rest, _ := strings.Cut(body, "\n")
-	fields := strings.Split(head, "\t")
-	plain := len(fields) == 5+tailFields
-	if plain {
-		fields = slices.Insert(fields, 13, "", "")
-	}
-	if len(fields) != 5+runFields {
+	var fields [5 + runFields]string
+	plain := strings.Count(head, "\t") == 5+tailFields-1
+	if !readFields(fields[:], head, plain) {
 		return fmt.Errorf("the body of job %q is not readable", id)
 	}
 	var bad error
@@ -217,6 +213,24 @@ func decodeBody(id, body string, j *job.Job) error {
 	}
 	j.Args = json.RawMessage(args)
 	return nil
+}
+
+// readFields splits a head. A plain job has none of the fields 13 and 14. It is not ok
+// if their number is another one.
+func readFields(fields []string, head string, plain bool) bool {
+	last := len(fields) - 1
+	for i := range last {
+		if plain && (i == 13 || i == 14) {
+			continue
+		}
+		tab := strings.IndexByte(head, '\t')
+		if tab < 0 {
+			return false
+		}
+		fields[i], head = head[:tab], head[tab+1:]
+	}
+	fields[last] = head
+	return strings.IndexByte(head, '\t') < 0
 }
 
 // decodeFailure reads one entry of a job's failures:
