@@ -1,11 +1,13 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -19,14 +21,20 @@ import (
 // concurrent use and needs no closing: the Redis client stays the caller's.
 //
 // Every method honours the deadline of its context, whatever the options of the
-// Redis client. An error that wraps job.ErrUnavailable means that nothing was
+// Redis client. A context without one that is cancelled while a single new job is on
+// its way ends the call with the answer, for which the client's read timeout is the
+// limit: so the caller knows what became of it. An error that wraps job.ErrUnavailable means that nothing was
 // sent; one that wraps job.ErrOutcomeUnknown that the answer was lost.
 type Client struct {
 	set     *scripts.Set
 	gather  gather
 	trigger job.Trigger
 	err     error
+	legal   atomic.Pointer[place] // what was found legal last: most calls are alike
 }
+
+// place is where a job goes: a queue, and a handler's name.
+type place struct{ queue, name string }
 
 // ClientOption changes how a Client works.
 type ClientOption func(*clientConfig)
@@ -231,7 +239,7 @@ func (c *Client) build(r Request) (scripts.NewJob, error) {
 	if r.Delay > 0 && !r.At.IsZero() {
 		return n, &job.InvalidError{Field: "delay", Value: r.Delay.String(), Rule: "and an instant were both given: give one"}
 	}
-	if err := errors.Join(checkInstant(r.At), checkInstant(n.Expiry)); err != nil {
+	if err := cmp.Or(checkInstant(r.At), checkInstant(n.Expiry)); err != nil {
 		return n, err
 	}
 	args, err := encodeArgs(r.Args)
@@ -239,7 +247,15 @@ func (c *Client) build(r Request) (scripts.NewJob, error) {
 		return n, err
 	}
 	n.Args = args
-	return n, errors.Join(job.CheckQueue(n.Queue), job.CheckName(n.Name))
+	to := place{n.Queue, n.Name}
+	if legal := c.legal.Load(); legal != nil && *legal == to {
+		return n, nil
+	}
+	if err := errors.Join(job.CheckQueue(n.Queue), job.CheckName(n.Name)); err != nil {
+		return n, err
+	}
+	c.legal.Store(&to)
+	return n, nil
 }
 
 // checkInstant refuses what a clock that counts milliseconds cannot hold.

@@ -44,11 +44,17 @@ type parcel struct {
 
 // send creates one job.
 func (g *gather) send(ctx context.Context, n scripts.NewJob) (Result, error) {
+	if ctx.Err() != nil {
+		return unsent(ctx, n.ID)
+	}
 	g.mu.Lock()
 	if !g.busy {
 		g.busy = true
 		g.mu.Unlock()
 		p := parcel{job: n}
+		if _, limited := ctx.Deadline(); !limited {
+			ctx = context.WithoutCancel(ctx)
+		}
 		g.call(ctx, []*parcel{&p})
 		g.mu.Lock()
 		if g.busy = len(g.waiting) > 0; g.busy {
@@ -75,8 +81,7 @@ func (g *gather) send(ctx context.Context, n scripts.NewJob) (Result, error) {
 	}
 	g.mu.Unlock()
 	if i >= 0 {
-		err := fmt.Errorf("enqueue: %w: %w", job.ErrUnavailable, ctx.Err())
-		return Result{ID: n.ID, Err: err}, err
+		return unsent(ctx, n.ID)
 	}
 	select {
 	case <-p.done: // after all
@@ -85,6 +90,12 @@ func (g *gather) send(ctx context.Context, n scripts.NewJob) (Result, error) {
 		err := &job.OutcomeUnknownError{IDs: []string{n.ID}, Err: ctx.Err()}
 		return Result{ID: n.ID, Err: err}, err
 	}
+}
+
+// unsent is what becomes of a job whose context ended before it was on its way.
+func unsent(ctx context.Context, id string) (Result, error) {
+	err := fmt.Errorf("enqueue: %w: %w", job.ErrUnavailable, ctx.Err())
+	return Result{ID: id, Err: err}, err
 }
 
 // sendOn sends what waits until nothing does.

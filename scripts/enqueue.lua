@@ -13,13 +13,14 @@
 -- what is made below for the others. The first write asks for memory, and what
 -- follows cannot fail.
 if #ARGV == 3 and #ARGV[3] < 30000 then
-  local id, queue = ARGV[1], string.match(ARGV[2], '^([^\t]*)\t\t\t\tP$')
-  if queue and redis.call('EXISTS', K.job, K.run, K.job .. id) == 0 then
+  local call, id = redis.call, ARGV[1]
+  local key, queue = K.job .. id, string.match(ARGV[2], '^([^\t]*)\t\t\t\tP$')
+  if queue and call('EXISTS', K.job, K.run, key) == 0 then
     local length = redis.pcall('LLEN', K.queue .. queue)
-    if type(length) == 'number' and (length > 0 or redis.call('HEXISTS', K.queues, queue) == 1) then
-      local arrival = string.format('%012x', redis.call('HINCRBY', K.counts, 'created', '1'))
-      redis.call('SET', K.job .. id, 'P\t' .. arrival .. '\t' .. now .. '\t\t\t' .. ARGV[3])
-      redis.call('RPUSH', K.queue .. queue, arrival .. ':' .. queue .. ':' .. id)
+    if type(length) == 'number' and (length > 0 or call('HEXISTS', K.queues, queue) == 1) then
+      local arrival = string.format('%012x', call('HINCRBY', K.counts, 'created', '1'))
+      call('SET', key, 'P\t' .. arrival .. '\t' .. now .. '\t\t\t' .. ARGV[3])
+      call('RPUSH', K.queue .. queue, arrival .. ':' .. queue .. ':' .. id)
       wake(K.wake .. queue)
       return { now, soon }
     end
