@@ -56,11 +56,13 @@ local function live(h, id, unique)
   return state == 'delayed' or state == 'waiting' or state == 'active'
 end
 
-local queue, when, expiry, unique, kind
+local queue, when, expiry, unique, kind, refused
+local add = r.add
 for i = 1, #ARGV, 3 do
   local id = ARGV[i]
   if ARGV[i + 1] ~= '' then
     queue, when, expiry, unique, kind = string.match(ARGV[i + 1], '^([^\t]*)\t([^\t]*)\t([^\t]*)\t([^\t]*)\t(.)$')
+    refused = nil
   end
   local holder = unique ~= '' and (held[unique] or redis.pcall('GET', K.unique .. unique))
   if type(holder) == 'table' then
@@ -72,18 +74,20 @@ for i = 1, #ARGV, 3 do
   else
     local h = not fresh and r.read_head(id)
     local g = holder and r.read_head(holder)
-    local refused = not h and r.refuses(queue)
     if h then
       existing(i, 'exists', id, h)
     elseif not fresh and redis.call('EXISTS', K.job .. id) == 1 then
       answer(i, 'spoilt', id, '', K.job .. id)
     elseif live(g, holder, unique) then
       existing(i, 'unique', holder, g)
-    elseif refused then
-      answer(i, refused, id, '', K.queue .. queue)
     else
-      seen[id] = r.add(id, queue, when, expiry, unique, kind, ARGV[i + 2])
-      if unique ~= '' then held[unique] = id end
+      if refused == nil then refused = r.refuses(queue) or false end
+      if refused then
+        answer(i, refused, id, '', K.queue .. queue)
+      else
+        seen[id] = add(id, queue, when, expiry, unique, kind, ARGV[i + 2], false, keys[(i + 8) / 3])
+        if unique ~= '' then held[unique] = id end
+      end
     end
   end
 end

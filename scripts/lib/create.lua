@@ -36,19 +36,23 @@ local function refuses(queue)
 end
 
 -- add collects one job whose id is free: due now when when is '' or past, unless
--- a tick is to keep its instant. It returns when the job is due, '' for now.
-local function add(id, queue, when, expiry, unique, kind, tail, keep)
+-- a tick is to keep its instant. It returns when the job is due, '' for now. key is its
+-- key, where the caller has it.
+local function add(id, queue, when, expiry, unique, kind, tail, keep, key)
   local serial, count = batch.serial + 1, batch.count + 1
   batch.serial, batch.count = serial, count
-  local due = when == '' and when or instant(when)
-  if due ~= '' and not keep and tonumber(due) <= now then due = '' end
+  local due = when
+  if due ~= '' then
+    due = instant(when)
+    if not keep and tonumber(due) <= now then due = '' end
+  end
   if expiry ~= '' then expiry, kind = instant(expiry), 'X' end
   local arrival = format('%012x', serial)
   local member = arrival .. ':' .. queue .. ':' .. id
   local body = kind .. '\t' .. arrival .. '\t' .. begun .. '\t' .. due .. '\t' .. expiry .. '\t' .. tail
   if #body > batch.largest then batch.largest, batch.grown = 2 * #body, true end
   local bodies = batch.bodies
-  bodies[2 * count - 1], bodies[2 * count] = K.job .. id, body
+  bodies[2 * count - 1], bodies[2 * count] = key or K.job .. id, body
   if due == '' then
     local lane = batch.lanes[queue]
     if not lane then
