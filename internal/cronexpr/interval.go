@@ -4,8 +4,7 @@ import "time"
 
 // Intervals returns the shortest and the longest time between two runs on the wall
 // clock of loc (nil means UTC): over the whole calendar, and around the clock
-// changes of the two years from now on as they really are. Both are zero if the
-// expression fires at most once in 400 years.
+// changes of the two years from now on as they really are.
 func (e *Expression) Intervals(loc *time.Location, now time.Time) (shortest, longest time.Duration) {
 	if e.every > 0 {
 		return e.every, e.every

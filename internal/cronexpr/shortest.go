@@ -23,7 +23,7 @@ const (
 
 // Shortest returns the shortest time between two instants of the set: by the
 // calendar, and around the clock changes of two years, in which fixed times move
-// together and repeated ones come closer. It is zero if there are less than two.
+// together and repeated ones come closer. It is zero without expressions.
 // By the calendar it is exact for one expression; of several, it looks at the first
 // ones, and at the instants of some hundred days.
 func (s *Set) Shortest() time.Duration {
