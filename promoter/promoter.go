@@ -8,7 +8,6 @@ package promoter
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -46,7 +45,7 @@ type Promoter struct {
 	cfg      Config
 	set      *scripts.Set
 	err      error
-	lastPass atomic.Int64 // unix ns of this machine, 0 before the first
+	lastPass clock.Stamp
 
 	// Adoption has a back-off of its own: what keeps it, a full Redis above all,
 	// does not make jobs late that are there already.
@@ -88,7 +87,7 @@ func (p *Promoter) Run(ctx context.Context) error {
 		case err == nil:
 			watch.OK()
 			now := clock.Now()
-			p.lastPass.Store(now.UnixNano())
+			p.lastPass.Set(now)
 			if beat {
 				nextBeat = now.Add(heartbeat)
 			}
@@ -98,26 +97,14 @@ func (p *Promoter) Run(ctx context.Context) error {
 		case ctx.Err() == nil:
 			sleep = watch.Failed(err)
 		}
-		timer := clock.NewTimer(sleep)
-		select {
-		case <-timer.C:
-		case <-wake:
-		case <-ctx.Done():
-		}
-		timer.Stop()
+		clock.SleepOr(ctx, sleep, wake)
 	}
 	return nil
 }
 
 // LastPass is when the promoter last did its work, by this machine's clock; zero
 // if it has not yet.
-func (p *Promoter) LastPass() time.Time {
-	ns := p.lastPass.Load()
-	if ns == 0 {
-		return time.Time{}
-	}
-	return time.Unix(0, ns)
-}
+func (p *Promoter) LastPass() time.Time { return p.lastPass.Time() }
 
 // promoteDue moves everything that is due, batch by batch, and returns how long it
 // is until the next job; negative if there is none.

@@ -84,23 +84,23 @@ func nextOf(d Definition, now time.Time) time.Time {
 	return next
 }
 
-// applier is a scheduler that only applies.
-func (m *Manager) applier(definitions []Definition) (*Scheduler, error) {
+// applier is a scheduler that only applies, and that has learnt what is applied at now.
+func (m *Manager) applier(ctx context.Context, definitions []Definition) (s *Scheduler, now time.Time, err error) {
 	if m.err != nil {
-		return nil, m.err
+		return nil, now, m.err
 	}
-	s := &Scheduler{cfg: Config{Name: m.by}, set: m.set, quiet: true, poke: make(chan struct{}, 1)}
-	return s, s.Replace(definitions, nil)
+	s = &Scheduler{cfg: Config{Name: m.by}, set: m.set, quiet: true, poke: make(chan struct{}, 1)}
+	if err := s.Replace(definitions, nil); err != nil {
+		return nil, now, err
+	}
+	now, err = s.learn(ctx)
+	return s, now, err
 }
 
 // Diff compares the applied schedules with definitions, changing nothing. The error
 // is that of Scheduler.Replace, or of Redis.
 func (m *Manager) Diff(ctx context.Context, definitions []Definition) (Difference, error) {
-	s, err := m.applier(definitions)
-	if err != nil {
-		return Difference{}, err
-	}
-	now, err := s.learn(ctx)
+	s, now, err := m.applier(ctx, definitions)
 	if err != nil {
 		return Difference{}, err
 	}
@@ -111,11 +111,7 @@ func (m *Manager) Diff(ctx context.Context, definitions []Definition) (Differenc
 // Apply makes definitions the set of schedules, as Scheduler.Replace does, at once.
 // Running schedulers plan the new ones within a second.
 func (m *Manager) Apply(ctx context.Context, definitions []Definition) (Difference, error) {
-	s, err := m.applier(definitions)
-	if err != nil {
-		return Difference{}, err
-	}
-	now, err := s.learn(ctx)
+	s, now, err := m.applier(ctx, definitions)
 	if err != nil {
 		return Difference{}, err
 	}

@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -41,7 +40,7 @@ type Scheduler struct {
 	set      *scripts.Set
 	err      error
 	quiet    bool // it is no scheduler that lives: it leaves no heartbeat
-	lastPass atomic.Int64
+	lastPass clock.Stamp
 	poke     chan struct{}
 
 	// revision and plans mirror what is applied, foreign the names of what cannot
@@ -128,30 +127,18 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		wait := passEvery
 		if err := s.pass(ctx); err == nil {
 			watch.OK()
-			s.lastPass.Store(clock.Now().UnixNano())
+			s.lastPass.Set(clock.Now())
 		} else if ctx.Err() == nil {
 			wait = watch.Failed(err)
 		}
-		timer := clock.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-s.poke:
-		case <-ctx.Done():
-		}
-		timer.Stop()
+		clock.SleepOr(ctx, wait, s.poke)
 	}
 	return nil
 }
 
 // LastPass is when the scheduler last did its work, by this machine's clock; zero
 // if it has not yet.
-func (s *Scheduler) LastPass() time.Time {
-	ns := s.lastPass.Load()
-	if ns == 0 {
-		return time.Time{}
-	}
-	return time.Unix(0, ns)
-}
+func (s *Scheduler) LastPass() time.Time { return s.lastPass.Time() }
 
 // pass is one round: learn what is applied, apply what is wanted, plan what is due
 // to be planned.

@@ -24,8 +24,7 @@ for i = 5, #ARGV, 5 do
   local refused = refuses(ARGV[i + 2])
   if refused then return { refused, K.queue .. ARGV[i + 2] } end
   add(ARGV[i], ARGV[i + 2], beside and '' or due, '', '', ARGV[i + 3], ARGV[i + 4], true)
-  -- Backfills wait behind all others: see lib/admit.lua.
-  entries[#entries + 1] = beside and -now or 100000000000000 + tonumber(ARGV[i + 1])
+  entries[#entries + 1] = beside and -now or BACKFILLS + tonumber(ARGV[i + 1])
   entries[#entries + 1] = ARGV[i]
   -- When it is looked at next, unless it is called up before.
   if not beside then batch.delayed[#batch.delayed - 1] = now + 10000 + math.min(3600, rank + count) * 1000 end

@@ -18,7 +18,8 @@ type theatre struct {
 	all    bool // missed ticks are made up for, and others queue behind them
 	leases []scripts.Leased
 	ticks  int
-	beside bool // runs were forced, or revived: they go beside others
+	beside bool               // runs were forced, or revived: they go beside others
+	waited map[string]float64 // due, of what waited when it was checked last
 }
 
 func (m *theatre) tick(rt *rapid.T) {
@@ -148,12 +149,36 @@ func (m *theatre) check(rt *rapid.T) {
 			rt.Fatalf("%s in %s belongs to no set", id, place)
 		}
 	}
+	m.checkOrder(rt, members("open"))
 	if n := len(members("open")); m.policy != "Allow" && n > 1 && !m.beside {
 		rt.Fatalf("%d runs are open under %s", n, m.policy)
 	}
 	if m.policy == "Queue" && !m.all && len(members("held")) > 1 && !m.beside {
 		rt.Fatalf("%d runs wait", len(members("held")))
 	}
+}
+
+// checkOrder compares what has been opened with what waited beside it and still does:
+// it was due before all that, unless it is a backfill, or newer ones replace older ones.
+func (m *theatre) checkOrder(rt *rapid.T, open []string) {
+	waits := map[string]float64{}
+	for _, word := range []string{"held", "makeup"} {
+		for _, z := range m.raw().ZRangeWithScores(m.ctx(), scripts.Key(word)+"s", 0, -1).Val() {
+			waits[z.Member.(string)] = z.Score
+		}
+	}
+	for _, id := range open {
+		due, waited := m.waited[id]
+		if !waited || due > 1e14 || m.beside || m.policy == "Allow" || m.policy == "Replace" && !m.all {
+			continue
+		}
+		for other, score := range waits {
+			if before, waited := m.waited[other]; waited && before < due && before == score {
+				rt.Fatalf("%s was opened before %s", id, other)
+			}
+		}
+	}
+	m.waited = waits
 }
 
 func TestModelOfPolicies(t *testing.T) {

@@ -94,20 +94,13 @@ func (f *files) first() error {
 
 // watch applies the files again whenever their content changes, and when asked to.
 func (f *files) watch(ctx context.Context) error {
-	for {
-		timer := clock.NewTimer(pollEvery)
-		asked := false
-		select {
-		case <-timer.C:
-		case <-f.opts.Reload:
-			asked = true
-		case <-ctx.Done():
-			timer.Stop()
-			return nil
+	for ctx.Err() == nil {
+		asked := clock.SleepOr(ctx, pollEvery, f.opts.Reload)
+		if ctx.Err() == nil {
+			f.reload(asked)
 		}
-		timer.Stop()
-		f.reload(asked)
 	}
+	return nil
 }
 
 // reload applies changed files. Good entries apply, a bad one keeps its last good

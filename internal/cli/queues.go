@@ -64,15 +64,7 @@ func pausedAt(n *scripts.PauseNote) time.Time {
 }
 
 func (p *program) queuesList(c *cli.Context) error {
-	if err := noArguments(c); err != nil {
-		return err
-	}
-	return p.withRedis(c.Context, shortCommand, func(ctx context.Context, conn *conn) error {
-		s, err := conn.set.Stats(ctx)
-		if err != nil {
-			return err
-		}
-		sortQueues(s.Queues, func(q scripts.QueueStats) string { return q.Queue })
+	return p.withStats(c, func(_ *conn, s scripts.Stats) error {
 		if !p.set.json {
 			return p.showQueues(s)
 		}

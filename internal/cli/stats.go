@@ -52,7 +52,9 @@ type beat struct {
 	LastBeat stamp `json:"lastBeat"`
 }
 
-func (p *program) stats(c *cli.Context) error {
+// withStats runs a command without arguments that shows the counts, by queues in their
+// order.
+func (p *program) withStats(c *cli.Context, show func(conn *conn, s scripts.Stats) error) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
@@ -62,6 +64,12 @@ func (p *program) stats(c *cli.Context) error {
 			return err
 		}
 		sortQueues(s.Queues, func(q scripts.QueueStats) string { return q.Queue })
+		return show(conn, s)
+	})
+}
+
+func (p *program) stats(c *cli.Context) error {
+	return p.withStats(c, func(conn *conn, s scripts.Stats) error {
 		if p.set.json {
 			return p.writeJSON(statsOf(conn.set.Namespace(), s))
 		}

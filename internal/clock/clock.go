@@ -36,3 +36,16 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 		return false
 	}
 }
+
+// SleepOr is Sleep that a wake-up call ends as well. It reports whether one did.
+func SleepOr(ctx context.Context, d time.Duration, wake <-chan struct{}) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-wake:
+		return true
+	case <-ctx.Done():
+	}
+	return false
+}

@@ -2,7 +2,8 @@ package cronexpr
 
 import (
 	"strconv"
-	"unicode/utf8"
+
+	"github.com/bide-go/bide/internal/spelling"
 )
 
 // The codes that an [Error] carries.
@@ -32,15 +33,5 @@ func (e *Error) Error() string {
 	return e.Message + "; " + e.Hint
 }
 
-// quote shows foreign text on one line and shortened: it may be of any length.
-func quote(text string) string {
-	const most = 60
-	if len(text) > most {
-		cut := most
-		for cut > 0 && !utf8.RuneStart(text[cut]) {
-			cut--
-		}
-		text = text[:cut] + "…"
-	}
-	return strconv.Quote(text)
-}
+// quote shows foreign text on one line and shortened.
+func quote(text string) string { return strconv.Quote(spelling.Cut(text, 60)) }

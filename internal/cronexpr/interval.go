@@ -4,8 +4,7 @@ import "time"
 
 // Intervals returns the shortest and the longest time between two runs on the wall
 // clock of loc (nil means UTC): over the whole calendar, and around the clock
-// changes of the two years from now on as they really are. Both are zero if the
-// expression fires at most once in 400 years.
+// changes of the two years from now on as they really are.
 func (e *Expression) Intervals(loc *time.Location, now time.Time) (shortest, longest time.Duration) {
 	if e.every > 0 {
 		return e.every, e.every
@@ -14,14 +13,19 @@ func (e *Expression) Intervals(loc *time.Location, now time.Time) (shortest, lon
 		loc = time.UTC
 	}
 	b := bounds{}
-	e.calendar.intervals(&b)
+	width := e.calendar.withinDay(&b)
+	for days := range e.calendar.daysApart {
+		b.see(days*secondsPerDay - width)
+	}
 	for _, c := range changes(now, loc) {
-		e.intervalsAround(&b, c, loc)
+		if at, ok := e.before(c.at, b.most, loc); ok {
+			b.around(c, at, func(at int64) (int64, bool) { return e.next(at, loc) })
+		}
 	}
 	return time.Duration(b.least) * time.Second, time.Duration(b.most) * time.Second
 }
 
-// bounds are the shortest and longest of what it was shown, in seconds.
+// bounds are the shortest and longest of what it was shown, in seconds; zero before.
 type bounds struct{ least, most int64 }
 
 func (b *bounds) see(seconds int64) {
@@ -31,56 +35,61 @@ func (b *bounds) see(seconds int64) {
 	b.most = max(b.most, seconds)
 }
 
-// intervals looks at one cycle of the calendar, after which it repeats.
-func (c *calendar) intervals(b *bounds) {
-	first, _ := c.timeOfDay(0)
-	last := first
-	for last < secondsPerDay-1 {
-		next, ok := c.timeOfDay(last + 1)
-		if !ok {
-			break
-		}
-		b.see(int64(next - last))
-		last = next
-	}
-	const begin, years = 2000, 400
-	var firstDay, lastDay int64 = -1, -1
-	overnight := int64(secondsPerDay - last + first)
-	for month := range years * 12 {
-		year, m := begin+month/12, time.Month(month%12+1)
-		start := dayNumber(year, m)
-		days := c.days(start, year, m)
-		for d, ok := days.from(1); ok; d, ok = days.from(d + 1) {
-			day := start + int64(d) - 1
-			if lastDay >= 0 {
-				b.see((day-lastDay-1)*secondsPerDay + overnight)
-			} else {
-				firstDay = day
-			}
-			lastDay = day
-		}
-	}
-	if firstDay >= 0 {
-		cycle := dayNumber(begin+years, time.January) - dayNumber(begin, time.January)
-		b.see((firstDay+cycle-lastDay-1)*secondsPerDay + overnight)
-	}
-}
-
-// intervalsAround looks at the real instants around a clock change: from the last
-// one before it to the first one beyond the wall times concerned.
-func (e *Expression) intervalsAround(b *bounds, c change, loc *time.Location) {
-	at, ok := e.before(c.at, b.most, loc)
-	if !ok {
-		return
-	}
-	until := c.at + max(c.new-c.old, c.old-c.new)
-	for at < until {
-		next, ok := e.next(at, loc)
+// around shows b the pauses between real instants from at, which is one, to the first
+// beyond the wall times that a clock change concerns.
+func (b *bounds) around(c change, at int64, next func(at int64) (int64, bool)) {
+	for until := c.at + max(c.new-c.old, c.old-c.new); at < until; {
+		later, ok := next(at)
 		if !ok {
 			return
 		}
-		b.see(next - at)
-		at = next
+		b.see(later - at)
+		at = later
+	}
+}
+
+// withinDay shows b the pauses within a day, and returns how long it is from its first
+// match to its last.
+func (c *calendar) withinDay(b *bounds) (width int64) {
+	// From the fine to the coarse: two values next to each other in one field, the
+	// finer fields going from their last value to their first.
+	for _, f := range []struct {
+		set  bitset
+		unit int64
+	}{{c.second, 1}, {c.minute, 60}, {c.hour, 3600}} {
+		values := f.set.list()
+		for i, v := range values[1:] {
+			b.see(int64(v-values[i])*f.unit - width)
+		}
+		width += int64(values[len(values)-1]-values[0]) * f.unit
+	}
+	return width
+}
+
+// daysApart yields the distance between every two matching days that follow each
+// other, over one cycle of the calendar, after which it repeats.
+func (c *calendar) daysApart(yield func(days int64) bool) {
+	const begin, years = 2000, 400
+	var first, last int64 = -1, -1
+	for month := range years * 12 {
+		year, m := begin+month/12, time.Month(month%12+1)
+		if !c.month.has(int(m)) {
+			continue
+		}
+		before := dayNumber(year, m) - 1
+		days := c.days(before+1, year, m)
+		for d, ok := days.from(1); ok; d, ok = days.from(d + 1) {
+			day := before + int64(d)
+			if last < 0 {
+				first = day
+			} else if !yield(day - last) {
+				return
+			}
+			last = day
+		}
+	}
+	if first >= 0 {
+		yield(first + dayNumber(begin+years, time.January) - dayNumber(begin, time.January) - last)
 	}
 }
 

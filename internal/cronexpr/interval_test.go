@@ -67,15 +67,3 @@ func TestIntervalsHoldForAllRuns(t *testing.T) {
 		}
 	})
 }
-
-// Without clock changes the shortest interval is that of the checks of files.
-func TestIntervalsAgreeWithShortest(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		e := anyExpression(t)
-		shortest, _ := e.Intervals(time.UTC, time.Unix(intervalFrom, 0))
-		if want := NewSet(time.UTC, e).Shortest(); shortest != want {
-			t.Fatalf("%q: shortest interval %s, and for the checks of files %s", e, shortest, want)
-		}
-	})
-}

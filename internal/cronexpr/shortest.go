@@ -6,14 +6,13 @@ import (
 )
 
 const (
-	// intervalYear is where intervals are looked at: it begins a cycle of leap
-	// years. A fixed one, so that everybody comes to the same answer at any time.
-	intervalYear = 2024
-	intervalFrom = int64(19723) * secondsPerDay // 1 January of it
+	// intervalFrom is where ticks are looked at, 1 January 2024. A fixed instant, so
+	// that everybody comes to the same answer at any time.
+	intervalFrom = int64(19723) * secondsPerDay
 	// The clock changes of these years are looked at.
 	changesFrom, changesUntil = intervalFrom + 2*365*secondsPerDay, intervalFrom + 4*365*secondsPerDay
-	// intervalYears is after how many years dates fall on the same week days again.
-	intervalYears = 28
+	// intervalDays is after how many days dates fall on the same week days again.
+	intervalDays = 28*365 + 7
 	// Of a set, that many expressions are compared with each other, and of each
 	// pair that many ticks of the one that fires less often.
 	comparedExpressions = 8
@@ -24,114 +23,55 @@ const (
 
 // Shortest returns the shortest time between two instants of the set: by the
 // calendar, and around the clock changes of two years, in which fixed times move
-// together and repeated ones come closer. It is zero if there are less than two.
+// together and repeated ones come closer. It is zero without expressions.
 // By the calendar it is exact for one expression; of several, it looks at the first
 // ones, and at the instants of some hundred days.
 func (s *Set) Shortest() time.Duration {
-	best := int64(math.MaxInt64)
-	for _, e := range s.expressions {
-		best = min(best, e.shortest())
-	}
-	if best == math.MaxInt64 {
+	if len(s.expressions) == 0 {
 		return 0
 	}
-	few := s.expressions[:min(len(s.expressions), comparedExpressions)]
-	for i, a := range few {
-		for _, b := range few[:i] {
-			best = closest(a, b, best)
+	b := bounds{}
+	for _, e := range s.expressions {
+		b.see(e.shortest())
+	}
+	few := Set{s.loc, s.expressions[:min(len(s.expressions), comparedExpressions)]}
+	for i, x := range few.expressions {
+		for _, y := range few.expressions[:i] {
+			b.see(closest(x, y, b.least))
 		}
 	}
-	first := Set{s.loc, few}
-	for at := changesFrom; ; {
-		c, ok := firstChange(at, changesUntil, offsetAt(at, s.loc), s.loc)
-		if !ok {
-			break
+	for _, c := range changesIn(time.Unix(changesFrom, 0), time.Unix(changesUntil, 0), s.loc) {
+		left := changeTicks
+		next := func(at int64) (int64, bool) {
+			left--
+			next := few.Next(time.Unix(at, 0))
+			return next.Unix(), left >= 0 && !next.IsZero()
 		}
-		best, at = first.shortestAround(c, best), c.at
+		if first, ok := next(c.at - max(c.new-c.old, c.old-c.new) - b.least - 1); ok {
+			b.around(c, first, next)
+		}
 	}
-	return time.Duration(best) * time.Second
+	return time.Duration(b.least) * time.Second
 }
 
-// shortestAround looks at the instants around a clock change, which are in real time.
-func (s *Set) shortestAround(c change, best int64) int64 {
-	shift := max(c.new-c.old, c.old-c.new)
-	at := s.Next(time.Unix(c.at-shift-best-1, 0))
-	for range changeTicks {
-		next := s.Next(at)
-		if at.IsZero() || next.IsZero() || at.Unix() > c.at+shift {
-			break
-		}
-		best, at = min(best, next.Unix()-at.Unix()), next
-	}
-	return best
-}
-
-// shortest is in seconds; huge if the expression fires once.
+// shortest is that of the calendar, in seconds.
 func (e *Expression) shortest() int64 {
 	if e.every > 0 {
 		return int64(e.every / time.Second)
 	}
-	// From the fine to the coarse: two values next to each other in one field, the
-	// finer fields going from their last value to their first.
-	c := &e.calendar
-	best, width := int64(math.MaxInt64), int64(0)
-	for _, f := range []struct {
-		set  bitset
-		unit int64
-	}{{c.second, 1}, {c.minute, 60}, {c.hour, 3600}} {
-		lo, hi, gap := f.set.bounds()
-		if gap > 0 {
-			best = min(best, gap*f.unit-width)
-		}
-		width += (hi - lo) * f.unit
+	b := bounds{}
+	width := e.calendar.withinDay(&b)
+	if b.least > 0 && b.least <= secondsPerDay-width {
+		return b.least // the days cannot be closer
 	}
-	if best <= secondsPerDay-width {
-		return best // the days cannot be closer
-	}
-	if days := c.closestDays(); days > 0 {
-		best = min(best, days*secondsPerDay-width)
-	}
-	return best
-}
-
-// bounds returns the smallest and the largest member and the shortest distance
-// between two of them; zero if there is one only.
-func (b bitset) bounds() (lo, hi, gap int64) {
-	values := b.list()
-	for i, v := range values[1:] {
-		if d := int64(v - values[i]); gap == 0 || d < gap {
-			gap = d
-		}
-	}
-	return int64(values[0]), int64(values[len(values)-1]), gap
-}
-
-// closestDays is the shortest distance between two matching days; zero if there is
-// one only.
-func (c *calendar) closestDays() int64 {
-	best, last := int64(0), int64(-1)
-	for year := intervalYear; year <= intervalYear+searchYears; year++ {
-		if best > 0 && year > intervalYear+intervalYears {
+	var seen int64
+	for days := range e.calendar.daysApart {
+		b.see(days*secondsPerDay - width)
+		if seen += days; days == 1 || seen > intervalDays {
 			break
 		}
-		for month := time.January; month <= time.December; month++ {
-			if !c.month.has(int(month)) {
-				continue
-			}
-			first := dayNumber(year, month) - 1
-			days := c.days(first+1, year, month)
-			for d, ok := days.from(1); ok; d, ok = days.from(d + 1) {
-				at := first + int64(d)
-				if apart := at - last; last >= 0 && (best == 0 || apart < best) {
-					best = apart
-				}
-				if last = at; best == 1 {
-					return best
-				}
-			}
-		}
 	}
-	return best
+	return b.least
 }
 
 // closest is the shortest time between an instant of a and another one of b, if it

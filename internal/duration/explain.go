@@ -5,7 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/bide-go/bide/internal/spelling"
 )
 
 const examples = `write for example "90s", "1h30m" or "2d"`
@@ -125,15 +126,5 @@ func smaller(text string) string {
 	return "s"
 }
 
-// quote shows foreign text on one line, shortened: it may be of any length.
-func quote(text string) string {
-	const most = 40
-	if len(text) > most {
-		cut := most
-		for cut > 0 && !utf8.RuneStart(text[cut]) {
-			cut--
-		}
-		text = text[:cut] + "…"
-	}
-	return strconv.Quote(text)
-}
+// quote shows foreign text on one line and shortened.
+func quote(text string) string { return strconv.Quote(spelling.Cut(text, 40)) }

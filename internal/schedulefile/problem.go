@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/bide-go/bide/internal/spelling"
 )
 
 // The severities of a Problem.
@@ -133,10 +135,4 @@ func (s scope) warn(code string, n *yaml.Node, message, hint string) {
 // quote renders text from a file for a message: escaped, and cut if it is long.
 func quote(text string) string { return strconv.Quote(shorten(text)) }
 
-func shorten(text string) string {
-	const most = 60
-	if r := []rune(text); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return text
-}
+func shorten(text string) string { return spelling.Cut(text, 60) }

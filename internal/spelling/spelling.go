@@ -1,4 +1,5 @@
-// Package spelling measures how near a misspelt word is to the one meant.
+// Package spelling deals with what others wrote: how near a misspelt word is to the
+// one meant, and how much of a long text a message repeats.
 package spelling
 
 // Distance counts the letters to add, drop, replace, or swap with their neighbour to

@@ -1,6 +1,3 @@
--- Backfills wait behind all others.
-local BACKFILLS = 100000000000000
-
 -- running_of lists the open runs of a schedule. Those that have vanished, or ended
 -- without saying so, are dropped: they must not hold up the others.
 local function running_of(name)
@@ -72,6 +69,22 @@ local function make_room(name, id, running)
   return left
 end
 
+-- may_queue tells whether one more tick that comes on time may queue behind what is
+-- made up for: as long as the queue gets shorter. When a hundred in a row have not
+-- seen it shorter than before, no more may until it is empty, so that a schedule
+-- whose runs take longer than its interval comes back to the present.
+local function may_queue(name)
+  local key = K.schedule .. name
+  local waiting = redis.pcall('ZCOUNT', K.makeup .. name, '-inf', '(' .. BACKFILLS)
+  local f = redis.pcall('HMGET', key, 'fewest', 'queued')
+  if type(waiting) ~= 'number' or f.err then return false end
+  local fewest, queued = tonumber(f[1] or ''), count_of(f[2])
+  if queued >= 100 then return false end
+  local shorter = not fewest or waiting < fewest
+  redis.pcall('HSET', key, 'fewest', shorter and waiting or fewest, 'queued', shorter and 0 or queued + 1)
+  return true
+end
+
 -- admit decides on a due run of a schedule, which has been taken from the delayed
 -- set: 'lane', 'held' (it is back in the delayed set), 'skipped' or 'expired' (it
 -- has ended). forced: it runs beside the others whatever the policy.
@@ -97,11 +110,18 @@ local function admit(id, h, forced)
   if state then
     finish(id, h, state, reason)
     event(state, { id }, 'reason', reason)
+    local next = reason == 'catchUp' and waited and first_of(waited)
+    if next then call_up(next) end
     return state
   end
   if not current then return 'lane' end -- its schedule has been removed
+  local missed = tick and late(h, at)
+  if missed then
+    s.newest = math.max(at, tonumber(s.newest or '') or 0)
+    redis.pcall('HSET', K.schedule .. name, 'newestMissed', s.newest, 'fewest', '', 'queued', 0)
+  end
   if not set then
-    set = (h.trigger == 'backfill' or tick and late(h, at)) and makeup or held
+    set = (h.trigger == 'backfill' or missed) and makeup or held
     if h.trigger == 'backfill' then score = BACKFILLS + (tonumber(h.tick) or 0) end
   end
   local makes = set == makeup
@@ -115,6 +135,12 @@ local function admit(id, h, forced)
     end
     redis.pcall('ZADD', K.open .. name, makes and -at or at, id)
     return 'lane'
+  end
+
+  local function skip()
+    finish(id, h, 'skipped', 'overlap')
+    event('skipped', { id }, 'reason', 'overlap')
+    return 'skipped'
   end
 
   if forced then return open() end
@@ -131,30 +157,27 @@ local function admit(id, h, forced)
   if first then call_up(first) end
 
   -- It has to wait, or does not run.
-  local catching, backfill, behind = false, false, false
+  local oldest = others and first_of(makeup)
+  local catching, backfill, behind = oldest and oldest.score < BACKFILLS, false, false
   for _, r in ipairs(running) do
     behind = behind or r.makes
     backfill = backfill or r.head.trigger == 'backfill'
     catching = catching or r.makes and r.head.trigger == 'schedule'
   end
-  local last = others and first_of(makeup)
-  catching = catching or last and last.score < BACKFILLS
   if makes then
-    -- Only the newest missed tick runs: it takes the place of one that waits.
-    if s.catch_up ~= 'All' and last and last.id ~= id and last.score < score and score < BACKFILLS
-      and redis.call('ZREM', K.delayed, last.head.member) == 1 then
-      finish(last.id, last.head, 'skipped', 'catchUp')
-      event('skipped', { last.id }, 'reason', 'catchUp')
-    end
-    return wait(id, h, set, score)
+    wait(id, h, set, score)
+    if missed and oldest and outdone(name, s, oldest.score) then call_up(oldest) end
+    return 'held'
   end
-  if s.catch_up == 'All' and catching then return wait(id, h, set, score) end
+  if s.catch_up == 'All' and catching then
+    if not tick then return wait(id, h, set, score) end
+    if may_queue(name) then return wait(id, h, makeup, score) end
+    return skip()
+  end
   if s.policy == 'Replace' and not backfill then
     if make_room(name, id, running) == 0 then return open() end
     return wait(id, h, set, score)
   end
   if waited or (s.policy == 'Queue' or behind or first) and redis.pcall('ZCARD', held) == 0 then return wait(id, h, set, score) end
-  finish(id, h, 'skipped', 'overlap')
-  event('skipped', { id }, 'reason', 'overlap')
-  return 'skipped'
+  return skip()
 end

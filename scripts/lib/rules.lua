@@ -3,8 +3,8 @@ local known = {}
 local function rules_of(name)
   local s = known[name]
   if not s then
-    local f = redis.pcall('HMGET', K.schedule .. name, 'incarnation', 'policy', 'catchUp', 'pausedAt', 'pausedUntil')
-    s = { incarnation = f[1], policy = f[2] or 'Forbid', catch_up = f[3] or 'Latest', paused_at = f[4], paused_until = f[5] }
+    local f = redis.pcall('HMGET', K.schedule .. name, 'incarnation', 'policy', 'catchUp', 'pausedAt', 'pausedUntil', 'newestMissed')
+    s = { incarnation = f[1], policy = f[2] or 'Forbid', catch_up = f[3] or 'Latest', paused_at = f[4], paused_until = f[5], newest = f[6] }
     known[name] = s
   end
   return s
@@ -17,13 +17,22 @@ local function waits_in(id, name)
   end
 end
 
+-- outdone tells that a missed tick, or one that queued behind such, has waited until
+-- more ticks were missed than catchUp makes up for: the newest one, under All the
+-- newest hundred. due is its own, in ms.
+local function outdone(name, s, due)
+  local newer = s.newest and redis.pcall('ZCOUNT', K.makeup .. name, '(' .. due, s.newest)
+  return type(newer) == 'number' and newer >= (s.catch_up == 'All' and 100 or 1)
+end
+
 -- unfit tells whether a tick that has not been handed to its lane is not to run any
--- more: the end state, and the reason. waits: it was in time, and has had to wait.
-local function unfit(h, s, waits)
-  if h.trigger == 'schedule' and s.incarnation == h.incarnation and s.paused_at then
-    local tick, from, till = tonumber(h.tick) or 0, tonumber(s.paused_at) or now, tonumber(s.paused_until or '') or 0
-    if in_force(s.paused_at, s.paused_until) or tick >= from and tick < till then return 'skipped', 'paused' end
+-- more: the end state, and the reason. set: it was in time, and has had to wait in it.
+local function unfit(h, s, set)
+  if h.trigger == 'schedule' and s.incarnation == h.incarnation then
+    local tick, from, till = tonumber(h.tick) or 0, tonumber(s.paused_at or '') or now, tonumber(s.paused_until or '') or 0
+    if s.paused_at and (in_force(s.paused_at, s.paused_until) or tick >= from and tick < till) then return 'skipped', 'paused' end
+    if set == K.makeup .. h.schedule and outdone(h.schedule, s, h.due) then return 'skipped', 'catchUp' end
   end
-  if not waits and h.superseded ~= '' and now >= tonumber(h.superseded) then return 'skipped', 'catchUp' end
+  if not set and h.superseded ~= '' and now >= tonumber(h.superseded) then return 'skipped', 'catchUp' end
   if h.expiry ~= '' and now >= tonumber(h.expiry) then return 'expired', 'deadline' end
 end

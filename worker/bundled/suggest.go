@@ -3,7 +3,6 @@ package bundled
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/bide-go/bide/internal/spelling"
 )
@@ -12,16 +11,7 @@ import (
 const maxShown = 40
 
 // cut shortens s to what a message may show of it.
-func cut(s string) string {
-	if len(s) <= maxShown {
-		return s
-	}
-	end := maxShown
-	for !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end] + "…"
-}
+func cut(s string) string { return spelling.Cut(s, maxShown) }
 
 // quote is a foreign text in quotes, cut.
 func quote(s string) string { return fmt.Sprintf("%q", cut(s)) }
