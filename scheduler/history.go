@@ -12,14 +12,15 @@ import (
 	"github.com/bide-go/bide/scripts"
 )
 
-// Outcome is how a run ended: an end state, OutcomeActive or OutcomeMissed.
+// Outcome is what became of a run: the state its job is in, or OutcomeMissed.
 type Outcome string
 
-// The outcomes that are no end states of a job.
-const (
-	OutcomeActive Outcome = "active" // open: due and not ended yet
-	OutcomeMissed Outcome = "missed" // a tick that never became a job
-)
+// OutcomeMissed is that of a tick that never became a job.
+const OutcomeMissed Outcome = "missed"
+
+// Open reports whether the run is due and has not ended: it waits for a worker or
+// for an open run before it, is active, or pauses before another attempt.
+func (o Outcome) Open() bool { return job.State(o).Live() }
 
 // Run is one record of a schedule's history. Times are zero where they do not
 // apply.
@@ -87,7 +88,7 @@ func (m *Manager) History(ctx context.Context, name string, f HistoryFilter) (Hi
 	for _, r := range runs {
 		switch {
 		case f.After != "" && r.place() >= f.After,
-			f.Failed && (r.Outcome == OutcomeActive || r.Outcome == Outcome(job.Completed)):
+			f.Failed && (r.Outcome.Open() || r.Outcome == Outcome(job.Completed)):
 		case len(page.Runs) == limit:
 			page.Next = page.Runs[limit-1].place()
 			return page, nil
@@ -118,7 +119,7 @@ func recorded(name string, r scripts.Record) Run {
 func openRun(j *job.Job) Run {
 	text, _, _ := strings.Cut(j.LastError(), "\n")
 	return Run{
-		ID: j.ID, Tick: j.Tick, Trigger: j.Trigger, Outcome: OutcomeActive, Due: j.Due, Started: j.Started,
+		ID: j.ID, Tick: j.Tick, Trigger: j.Trigger, Outcome: Outcome(j.State), Due: j.Due, Started: j.Started,
 		Duration: -1, Attempts: j.Attempts, Lost: j.Lost, Worker: j.Worker, LastError: text,
 	}
 }

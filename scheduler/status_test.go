@@ -109,7 +109,7 @@ func TestHistory(t *testing.T) {
 	if r := p.Runs[1]; r.LastError != "boom" || r.Reason != job.ReasonPermanent || r.Outcome != Outcome(job.Dead) || r.Attempts != 1 || r.Duration != 0 {
 		t.Errorf("%+v", r)
 	}
-	if r := p.Runs[0]; r.Outcome != OutcomeActive || r.Worker != "w" || r.Duration >= 0 || !r.Finished.IsZero() {
+	if r := p.Runs[0]; r.Outcome != Outcome(job.Active) || r.Worker != "w" || r.Duration >= 0 || !r.Finished.IsZero() {
 		t.Errorf("%+v", r)
 	}
 	var invalid *job.InvalidError
@@ -124,6 +124,55 @@ func TestHistory(t *testing.T) {
 	for _, set := range []string{"succeeded", "failed", "open", "held", "makeup"} {
 		if n := s.rdb.ZCard(ctx, "{bide}:"+set+":s").Val(); n > 0 && set != "open" {
 			t.Errorf("%s: %d are left", set, n)
+		}
+	}
+}
+
+// A run that is open is in the history with the state that its job is in.
+func TestHistoryOfOpenRuns(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	d := every("s", "@every 10s")
+	d.ConcurrencyPolicy = Queue
+	s := newStage(t, d, time.Minute)
+	s.play(sec(20)) // the second waits for the first
+	forced, err := s.manager().Run(ctx, "s", RunOptions{Force: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	outcomes := func(f HistoryFilter) map[string]Outcome {
+		t.Helper()
+		page, err := s.manager().History(ctx, "s", f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := map[string]Outcome{}
+		for _, r := range page.Runs {
+			all[r.ID] = r.Outcome
+			if !r.Outcome.Open() {
+				t.Errorf("%s is %s, and not open", r.ID, r.Outcome)
+			}
+		}
+		return all
+	}
+	first, second := tickID("s", sec(10)), tickID("s", sec(20))
+	want := map[string]Outcome{first: "active", second: "delayed", forced.ID: "waiting"}
+	if diff := cmp.Diff(want, outcomes(HistoryFilter{})); diff != "" {
+		t.Error(diff)
+	}
+	if got := outcomes(HistoryFilter{Failed: true}); len(got) > 0 {
+		t.Errorf("failed: %v", got)
+	}
+	l := s.take()[0]
+	if _, err := s.set.Fail(ctx, []scripts.Verdict{{Lease: l.Lease, Retry: true, Pause: time.Minute, Kind: job.KindFailed, Error: "boom"}}); err != nil {
+		t.Fatal(err)
+	}
+	if want[forced.ID] = "delayed"; !cmp.Equal(want, outcomes(HistoryFilter{})) {
+		t.Errorf("in back-off: %v", outcomes(HistoryFilter{}))
+	}
+	for _, o := range []Outcome{OutcomeMissed, "completed", "dead", "cancelled", "expired", "skipped", ""} {
+		if o.Open() {
+			t.Errorf("%q is open", o)
 		}
 	}
 }
