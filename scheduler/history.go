@@ -70,20 +70,10 @@ func (m *Manager) History(ctx context.Context, name string, f HistoryFilter) (Hi
 	if limit < 0 || limit > historyMost {
 		return HistoryPage{}, &job.InvalidError{Field: "limit", Value: fmt.Sprint(f.Limit), Rule: fmt.Sprintf("must be 1 to %d", historyMost)}
 	}
-	records, open, err := m.set.History(ctx, name, f.Since, historyMost)
+	runs, err := m.records(ctx, name, f.Since)
 	if err != nil {
-		return HistoryPage{}, named(name, err)
+		return HistoryPage{}, err
 	}
-	runs := []Run{}
-	for _, r := range records {
-		runs = append(runs, recorded(name, r))
-	}
-	for _, j := range open {
-		if f.Since.IsZero() || !j.Due.Before(f.Since) {
-			runs = append(runs, openRun(j))
-		}
-	}
-	slices.SortStableFunc(runs, func(a, b Run) int { return strings.Compare(b.place(), a.place()) })
 	page := HistoryPage{Runs: []Run{}}
 	for _, r := range runs {
 		switch {
@@ -97,6 +87,26 @@ func (m *Manager) History(ctx context.Context, name string, f HistoryFilter) (Hi
 		}
 	}
 	return page, nil
+}
+
+// records reads all that is known of the runs of a schedule that became due at or
+// after since, newest first.
+func (m *Manager) records(ctx context.Context, name string, since time.Time) ([]Run, error) {
+	kept, open, err := m.set.History(ctx, name, since, historyMost)
+	if err != nil {
+		return nil, named(name, err)
+	}
+	runs := []Run{}
+	for _, r := range kept {
+		runs = append(runs, recorded(name, r))
+	}
+	for _, j := range open {
+		if since.IsZero() || !j.Due.Before(since) {
+			runs = append(runs, openRun(j))
+		}
+	}
+	slices.SortStableFunc(runs, func(a, b Run) int { return strings.Compare(b.place(), a.place()) })
+	return runs, nil
 }
 
 // place orders runs by due time, and tells them apart.

@@ -128,6 +128,62 @@ func TestHistory(t *testing.T) {
 	}
 }
 
+// What became of the last tick and how the last run went are two things, and neither
+// needs the history.
+func TestLastTickAndLastRun(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	d := every("s", "@every 10s")
+	d.ConcurrencyPolicy, d.History = Forbid, &History{}
+	s := newStage(t, d, 25*time.Second)
+	type last struct {
+		tick    time.Time
+		outcome Outcome
+		reason  job.Reason
+		run     LastRun
+	}
+	check := func(what string, want last) {
+		t.Helper()
+		d, err := s.manager().Show(ctx, "s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := last{d.LastTick, d.LastTickOutcome, d.LastTickReason, d.LastRun}
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(last{})); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", what, diff)
+		}
+	}
+	active := func(i int) LastRun { return LastRun{Outcome: Outcome(job.Active), Started: sec(i)} }
+	ended := func(from, to int, o job.State, why job.Reason) LastRun {
+		return LastRun{Outcome: Outcome(o), Reason: why, Started: sec(from), Finished: sec(to), Duration: sec(to).Sub(sec(from))}
+	}
+	check("new", last{})
+	s.play(sec(11))
+	check("the first", last{sec(10), Outcome(job.Active), "", active(10)})
+	s.play(sec(21))
+	check("the second is skipped", last{sec(20), Outcome(job.Skipped), job.ReasonOverlap, active(10)})
+	s.play(sec(36))
+	check("the first has ended", last{sec(30), Outcome(job.Skipped), job.ReasonOverlap, ended(10, 35, job.Completed, "")})
+	s.after(4 * time.Second)
+	s.sched.step()
+	s.promote()
+	check("nobody has taken it", last{sec(40), Outcome(job.Waiting), "", ended(10, 35, job.Completed, "")})
+	s.moment()
+	s.after(5 * time.Second)
+	if _, err := s.set.Fail(ctx, []scripts.Verdict{{Lease: s.open[0].Lease, Reason: job.ReasonPermanent, Kind: job.KindFailed, Error: "boom"}}); err != nil {
+		t.Fatal(err)
+	}
+	s.open = nil
+	check("dead", last{sec(40), Outcome(job.Dead), job.ReasonPermanent, ended(40, 45, job.Dead, job.ReasonPermanent)})
+	// A run by hand is a run, and no tick.
+	if _, err := s.manager().Run(ctx, "s", RunOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s.after(time.Second)
+	s.moment()
+	check("by hand", last{sec(40), Outcome(job.Dead), job.ReasonPermanent, active(46)})
+}
+
 // A run that is open is in the history with the state that its job is in.
 func TestHistoryOfOpenRuns(t *testing.T) {
 	t.Parallel()

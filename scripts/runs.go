@@ -19,13 +19,22 @@ type Progress struct {
 	// ActiveSince is when the newest attempt that is running began.
 	ActiveSince time.Time
 
-	PausedAt, PausedUntil     time.Time
-	PausedBy, PausedReason    string
-	LastTick                  time.Time
-	LastOutcome               job.State
-	LastStarted, LastSuccess  time.Time
-	LastDuration              time.Duration // negative if none
+	PausedAt, PausedUntil    time.Time
+	PausedBy, PausedReason   string
+	LastTick                 time.Time
+	LastOutcome              job.State
+	LastStarted, LastSuccess time.Time
+	LastDuration             time.Duration // negative if none
+	// LastRun is how the run of LastStarted ended, LastTickEnd how that of LastTick
+	// did; both are empty if there is none, the latter also while it is open.
+	LastRun, LastTickEnd      RunEnd
 	Failures, Missed, Skipped int
+}
+
+// RunEnd is how a run ended.
+type RunEnd struct {
+	State  job.State
+	Reason job.Reason
 }
 
 // Progresses is the answer about several schedules.
@@ -62,6 +71,7 @@ func decodeProgress(list []any) Progress {
 		Name: toText(item(list, 0)), Definition: toText(item(list, 1)), Open: int(toInt(item(list, 2))), Waiting: int(toInt(item(list, 3))),
 		ActiveSince: toTime(item(list, 4)), LastDuration: -1,
 	}
+	tickEnd := ""
 	fields := toList(item(list, 5))
 	for i := 0; i+1 < len(fields); i += 2 {
 		value := fields[i+1]
@@ -84,6 +94,10 @@ func decodeProgress(list []any) Progress {
 			p.LastOutcome = job.State(toText(value))
 		case "lastStarted":
 			p.LastStarted = toTime(value)
+		case "lastRun":
+			p.LastRun = decodeEnd(toText(value))
+		case "lastTickEnd":
+			tickEnd = toText(value)
 		case "lastSuccess":
 			p.LastSuccess = toTime(value)
 		case "lastDuration":
@@ -96,7 +110,15 @@ func decodeProgress(list []any) Progress {
 			p.Skipped = int(toInt(value))
 		}
 	}
+	if tick, end, ok := strings.Cut(tickEnd, " "); ok && toTime(tick).Equal(p.LastTick) {
+		p.LastTickEnd = decodeEnd(end)
+	}
 	return p
+}
+
+func decodeEnd(text string) RunEnd {
+	state, reason, _ := strings.Cut(text, " ")
+	return RunEnd{job.State(state), job.Reason(reason)}
 }
 
 // Record is what is kept of a run, or of a tick that never became a job.

@@ -29,7 +29,7 @@ func inJSON(t *testing.T, reply any) string {
 func TestScheduleJSONOfNothing(t *testing.T) {
 	t.Parallel()
 	empty := scheduler.Status{Definition: scheduler.Definition{Name: "a", Schedule: []string{"@daily"}, Job: "mail"}, State: scheduler.ScheduleActive, LastDuration: -1}
-	item := `"name":"a","schedule":["@daily"],"timeZone":"UTC","job":"mail","queue":"medium","state":"active","next":null,"lastTick":null,` +
+	item := `"name":"a","schedule":["@daily"],"timeZone":"UTC","job":"mail","queue":"medium","state":"active","next":null,"lastTick":null,"lastRun":null,` +
 		`"lastOutcome":null,"lastStarted":null,"lastDurationSeconds":null,"lastSuccess":null,"consecutiveFailures":0,"running":0,"missed":0,` +
 		`"skipped":0,"owner":null,"labels":null,"pause":null`
 	for _, tt := range []struct {
@@ -38,7 +38,7 @@ func TestScheduleJSONOfNothing(t *testing.T) {
 	}{
 		{scheduleItemOf(empty), "{" + item + "}"},
 		{scheduleWholeOf(scheduler.Details{Status: empty}), "{" + item +
-			`,"definition":{"schedule":["@daily"],"timeZone":"UTC","job":"mail","args":null,"queue":"medium","timeoutSeconds":600,` +
+			`,"lastTickOutcome":null,"lastTickReason":null,"definition":{"schedule":["@daily"],"timeZone":"UTC","job":"mail","args":null,"queue":"medium","timeoutSeconds":600,` +
 			`"retry":{"maxAttempts":4,"minBackoffSeconds":1,"maxBackoffSeconds":3600},"suspend":false,"concurrencyPolicy":"Forbid","catchUp":"Latest",` +
 			`"startingDeadlineSeconds":3600,"jitterSeconds":0,"startAt":null,"endAt":null,"history":{"successful":100,"failed":100},"pauseAfterFailures":0,` +
 			`"description":null,"owner":null,"runbook":null,"labels":null},` +
@@ -107,7 +107,7 @@ func TestScheduleTables(t *testing.T) {
 	}
 	s := scheduler.Status{
 		Definition: d, State: scheduler.SchedulePaused, Pause: &scheduler.Hold{By: evil, Reason: evil, At: now, Until: now.Add(time.Hour)},
-		LastOutcome: job.Dead, LastStarted: now, LastDuration: 90 * time.Second, ConsecutiveFailures: 3, Running: 1, Missed: 1234, Skipped: 5,
+		LastRun: scheduler.LastRun{Outcome: "dead", Reason: job.ReasonAttempts, Started: now, Finished: now.Add(90 * time.Second), Duration: 90 * time.Second}, ConsecutiveFailures: 3, Running: 1, Missed: 1234, Skipped: 5,
 	}
 	run := scheduler.Run{ID: "sync-exchange-rates@2026-12-01T00:30:00Z", Tick: now, Outcome: "dead", Reason: job.ReasonAttempts, Due: now,
 		Started: now.Add(time.Second), Duration: time.Second, Attempts: 4, Lost: 1, LastError: evil, Trigger: job.TriggerSchedule}

@@ -20,6 +20,7 @@ type scheduleItem struct {
 	State               string            `json:"state"`
 	Next                stamp             `json:"next"`
 	LastTick            stamp             `json:"lastTick"`
+	LastRun             *lastRunReply     `json:"lastRun"`
 	LastOutcome         text              `json:"lastOutcome"`
 	LastStarted         stamp             `json:"lastStarted"`
 	LastDurationSeconds *seconds          `json:"lastDurationSeconds"`
@@ -33,6 +34,26 @@ type scheduleItem struct {
 	Pause               *pauseReply       `json:"pause"`
 }
 
+// lastRunReply is the newest run that was started.
+type lastRunReply struct {
+	Outcome         text     `json:"outcome"`
+	Reason          text     `json:"reason"`
+	Started         stamp    `json:"started"`
+	Finished        stamp    `json:"finished"`
+	DurationSeconds *seconds `json:"durationSeconds"`
+}
+
+func lastRunOf(r scheduler.LastRun) *lastRunReply {
+	if r.Started.IsZero() {
+		return nil
+	}
+	reply := &lastRunReply{Outcome: text(r.Outcome), Reason: text(r.Reason), Started: stamp(r.Started), Finished: stamp(r.Finished)}
+	if !r.Finished.IsZero() {
+		reply.DurationSeconds = spanOf(r.Duration)
+	}
+	return reply
+}
+
 type pauseReply struct {
 	By     text  `json:"by"`
 	Reason text  `json:"reason"`
@@ -44,7 +65,7 @@ func scheduleItemOf(s scheduler.Status) scheduleItem {
 	d := s.Definition
 	item := scheduleItem{
 		Name: d.Name, Schedule: d.Schedule, TimeZone: cmp.Or(d.TimeZone, "UTC"), Job: d.Job, Queue: cmp.Or(d.Queue, job.DefaultQueue),
-		State: string(s.State), Next: stamp(s.Next), LastTick: stamp(s.LastTick), LastOutcome: text(s.LastOutcome),
+		State: string(s.State), Next: stamp(s.Next), LastTick: stamp(s.LastTick), LastRun: lastRunOf(s.LastRun), LastOutcome: text(s.LastOutcome),
 		LastStarted: stamp(s.LastStarted), LastDurationSeconds: spanOf(s.LastDuration), LastSuccess: stamp(s.LastSuccess),
 		ConsecutiveFailures: s.ConsecutiveFailures, Running: s.Running, Missed: s.Missed, Skipped: s.Skipped,
 		Owner: text(d.Owner), Labels: d.Labels,
@@ -70,11 +91,13 @@ func spanOf(d time.Duration) *seconds {
 // scheduleWhole is a schedule with its surroundings.
 type scheduleWhole struct {
 	scheduleItem
-	Definition definitionReply `json:"definition"`
-	Source     sourceReply     `json:"source"`
-	Warnings   []warningReply  `json:"warnings"`
-	Upcoming   []upcomingReply `json:"upcoming"`
-	History    []runItem       `json:"history"`
+	LastTickOutcome text            `json:"lastTickOutcome"`
+	LastTickReason  text            `json:"lastTickReason"`
+	Definition      definitionReply `json:"definition"`
+	Source          sourceReply     `json:"source"`
+	Warnings        []warningReply  `json:"warnings"`
+	Upcoming        []upcomingReply `json:"upcoming"`
+	History         []runItem       `json:"history"`
 }
 
 type sourceReply struct {
@@ -153,6 +176,7 @@ func definitionOf(d scheduler.Definition) definitionReply {
 func scheduleWholeOf(d scheduler.Details) scheduleWhole {
 	r := scheduleWhole{
 		scheduleItem: scheduleItemOf(d.Status), Definition: definitionOf(d.Definition),
+		LastTickOutcome: text(d.LastTickOutcome), LastTickReason: text(d.LastTickReason),
 		Source:   sourceReply{File: text(d.Definition.File), AppliedBy: text(d.AppliedBy), AppliedAt: stamp(d.AppliedAt)},
 		Warnings: []warningReply{}, Upcoming: []upcomingReply{}, History: []runItem{},
 	}

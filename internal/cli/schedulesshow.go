@@ -69,9 +69,9 @@ func (p *program) showSchedule(d scheduler.Details) error {
 	state := scheduleStateCell(d.Status)
 	list := []pair{
 		{"name", plain(d.Definition.Name)}, {"state", state},
-		{"next", plain(t.both(d.Next))}, {"last tick", plain(t.both(d.LastTick))},
-		{"last run", lastRunCell(d.Status, t)}, {"last success", plain(t.both(d.LastSuccess))},
-		{"failing", failingCell(d.ConsecutiveFailures)}, {"running", counted(d.Running)},
+		{"next", plain(t.both(d.Next))}, {"last tick", lastTickCell(d, t)},
+		{"last run", lastRunCell(d.LastRun, t)}, {"last success", plain(t.both(d.LastSuccess))},
+		{"failing", failingCell(d.ConsecutiveFailures)}, {"open runs", counted(d.Running)},
 		{"missed", counted(d.Missed)}, {"skipped", counted(d.Skipped)},
 	}
 	list = append(list, definitionPairs(d.Definition, t)...)
@@ -93,16 +93,33 @@ func (p *program) showSchedule(d scheduler.Details) error {
 	return p.showRuns(d.History, t)
 }
 
-func lastRunCell(s scheduler.Status, t times) cell {
-	if s.LastOutcome == "" {
+// lastTickCell says which tick came last, and what became of it: it may not have run.
+func lastTickCell(d scheduler.Details, t times) cell {
+	if d.LastTick.IsZero() {
 		return plain("")
 	}
-	c := stateCell(s.LastOutcome)
-	if !s.LastStarted.IsZero() {
-		c.text += ", started " + t.both(s.LastStarted)
+	c := endCell(d.LastTickOutcome, d.LastTickReason)
+	if c.text == "" {
+		c.text = "planned"
+	} else {
+		c.text += ", planned"
 	}
-	if s.LastDuration >= 0 {
-		c.text += ", took " + took(s.LastDuration)
+	c.text += " for " + t.both(d.LastTick)
+	return c
+}
+
+// lastRunCell says when the newest run began and how it ended.
+func lastRunCell(r scheduler.LastRun, t times) cell {
+	if r.Started.IsZero() {
+		return plain("")
+	}
+	c := endCell(r.Outcome, r.Reason)
+	if c.text != "" {
+		c.text += ", "
+	}
+	c.text += "started " + t.both(r.Started)
+	if !r.Finished.IsZero() {
+		c.text += ", ended " + t.both(r.Finished) + ", took " + took(r.Duration)
 	}
 	return c
 }

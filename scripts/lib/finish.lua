@@ -35,7 +35,7 @@ local function tell_schedule(id, h, state, reason, e)
     redis.pcall('ZREM', K.makeup .. name, id)
   end
   local s = redis.pcall('HMGET', key, 'incarnation', 'keepSuccessful', 'keepFailed', 'pauseAfter', 'consecutiveFailures', 'forgiven',
-    'pausedAt', 'pausedUntil')
+    'pausedAt', 'pausedUntil', 'lastTick')
   if s[1] and s[1] == h.incarnation then
     local fields = { 'lastOutcome', state, 'lastFinished', now }
     local function set(field, value)
@@ -45,7 +45,9 @@ local function tell_schedule(id, h, state, reason, e)
     if e.took ~= '' then
       set('lastStarted', e.started)
       set('lastDuration', e.took)
+      set('lastRun', state .. ' ' .. reason)
     end
+    if h.trigger == 'schedule' and h.tick == s[9] then set('lastTickEnd', h.tick .. ' ' .. state .. ' ' .. reason) end
     if state == 'completed' then
       set('consecutiveFailures', 0)
       set('forgiven', 0)
