@@ -213,9 +213,15 @@ func statusOf(p scripts.Progress, now time.Time) (Status, error) {
 // Details is one schedule with its surroundings.
 type Details struct {
 	Status
-	Now       time.Time // by Redis' clock
+	Now time.Time // by Redis' clock
+	// AppliedBy and AppliedAt tell who added this definition or changed it last, and
+	// when; its File and Line are those of then. Both are zero if that was an earlier
+	// version of bide.
 	AppliedBy string
 	AppliedAt time.Time
+	// SetAppliedBy and SetAppliedAt tell who last changed any schedule of the set.
+	SetAppliedBy string
+	SetAppliedAt time.Time
 	// LastTickOutcome is what became of the run of LastTick, and LastTickReason why
 	// it did not complete. Empty if there was none yet, or nothing is known of it.
 	LastTickOutcome Outcome
@@ -230,7 +236,7 @@ func (m *Manager) Show(ctx context.Context, name string) (Details, error) {
 	if err != nil {
 		return Details{}, err
 	}
-	d := Details{Now: got.Now, AppliedBy: got.AppliedBy, AppliedAt: got.AppliedAt}
+	d := Details{Now: got.Now, AppliedBy: p.AppliedBy, AppliedAt: p.AppliedAt, SetAppliedBy: got.AppliedBy, SetAppliedAt: got.AppliedAt}
 	if d.Status, err = statusOf(p, got.Now); err != nil {
 		return Details{}, err
 	}

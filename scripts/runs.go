@@ -15,7 +15,10 @@ type Progress struct {
 	Name, Definition string
 	// Incarnation and Number are those of Applied.
 	Incarnation, Number string
-	Open, Waiting       int // runs that are due: admitted, and waiting for those
+	// AppliedBy and AppliedAt tell who applied this definition, and when.
+	AppliedBy     string
+	AppliedAt     time.Time
+	Open, Waiting int // runs that are due: admitted, and waiting for those
 	// ActiveSince is when the newest attempt that is running began.
 	ActiveSince time.Time
 
@@ -40,7 +43,7 @@ type RunEnd struct {
 // Progresses is the answer about several schedules.
 type Progresses struct {
 	Now       time.Time
-	AppliedBy string
+	AppliedBy string // the set
 	AppliedAt time.Time
 	Schedules []Progress
 }
@@ -80,6 +83,10 @@ func decodeProgress(list []any) Progress {
 			p.Incarnation = toText(value)
 		case "number":
 			p.Number = toText(value)
+		case "appliedBy":
+			p.AppliedBy = toText(value)
+		case "appliedAt":
+			p.AppliedAt = toTime(value)
 		case "pausedAt":
 			p.PausedAt = toTime(value)
 		case "pausedUntil":

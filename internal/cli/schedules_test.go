@@ -42,7 +42,7 @@ func TestScheduleJSONOfNothing(t *testing.T) {
 			`"retry":{"maxAttempts":4,"minBackoffSeconds":1,"maxBackoffSeconds":3600},"suspend":false,"concurrencyPolicy":"Forbid","catchUp":"Latest",` +
 			`"startingDeadlineSeconds":3600,"jitterSeconds":0,"startAt":null,"endAt":null,"history":{"successful":100,"failed":100},"pauseAfterFailures":0,` +
 			`"description":null,"owner":null,"runbook":null,"labels":null},` +
-			`"source":{"file":null,"line":null,"appliedBy":null,"appliedAt":null},"warnings":[],"upcoming":[],"history":[]}`},
+			`"source":{"file":null,"line":null,"appliedBy":null,"appliedAt":null,"setAppliedBy":null,"setAppliedAt":null},"warnings":[],"upcoming":[],"history":[]}`},
 		{runItemOf(scheduler.Run{ID: "a@x", Outcome: scheduler.OutcomeMissed, Duration: -1}), `{"id":"a@x","tick":null,"trigger":null,"outcome":"missed","reason":null,` +
 			`"due":null,"started":null,"finished":null,"durationSeconds":null,"attempts":0,"lost":0,"worker":null,"lastError":null}`},
 		{differenceOf(scheduler.Difference{}), `{"added":[],"changed":[],"removed":[],"unchanged":0,"applied":false,"replaced":null}`},
@@ -135,7 +135,7 @@ func TestScheduleTables(t *testing.T) {
 		var out bytes.Buffer
 		p := &program{env: Env{Terminal: width > 0, Width: width}, stdout: &output{w: &out}}
 		p.set.times = "relative"
-		if err := p.showSchedule(scheduler.Details{Status: s, Now: now, AppliedBy: evil, AppliedAt: now, Upcoming: upcoming, History: []scheduler.Run{run}}); err != nil {
+		if err := p.showSchedule(scheduler.Details{Status: s, Now: now, AppliedBy: evil, AppliedAt: now, SetAppliedBy: evil, SetAppliedAt: now, Upcoming: upcoming, History: []scheduler.Run{run}}); err != nil {
 			t.Fatal(err)
 		}
 		checkLines(t, "show", out.String(), 0) // its pairs are lines of any length

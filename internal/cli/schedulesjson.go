@@ -100,11 +100,15 @@ type scheduleWhole struct {
 	History         []runItem       `json:"history"`
 }
 
+// sourceReply is where the definition came from when it was last changed, and who
+// last changed anything in the set.
 type sourceReply struct {
-	File      text  `json:"file"`
-	Line      *int  `json:"line"`
-	AppliedBy text  `json:"appliedBy"`
-	AppliedAt stamp `json:"appliedAt"`
+	File         text  `json:"file"`
+	Line         *int  `json:"line"`
+	AppliedBy    text  `json:"appliedBy"`
+	AppliedAt    stamp `json:"appliedAt"`
+	SetAppliedBy text  `json:"setAppliedBy"`
+	SetAppliedAt stamp `json:"setAppliedAt"`
 }
 
 type upcomingReply struct {
@@ -177,7 +181,10 @@ func scheduleWholeOf(d scheduler.Details) scheduleWhole {
 	r := scheduleWhole{
 		scheduleItem: scheduleItemOf(d.Status), Definition: definitionOf(d.Definition),
 		LastTickOutcome: text(d.LastTickOutcome), LastTickReason: text(d.LastTickReason),
-		Source:   sourceReply{File: text(d.Definition.File), AppliedBy: text(d.AppliedBy), AppliedAt: stamp(d.AppliedAt)},
+		Source: sourceReply{
+			File: text(d.Definition.File), AppliedBy: text(d.AppliedBy), AppliedAt: stamp(d.AppliedAt),
+			SetAppliedBy: text(d.SetAppliedBy), SetAppliedAt: stamp(d.SetAppliedAt),
+		},
 		Warnings: []warningReply{}, Upcoming: []upcomingReply{}, History: []runItem{},
 	}
 	if line := d.Definition.Line; line > 0 {

@@ -75,7 +75,7 @@ func (p *program) showSchedule(d scheduler.Details) error {
 		{"missed", counted(d.Missed)}, {"skipped", counted(d.Skipped)},
 	}
 	list = append(list, definitionPairs(d.Definition, t)...)
-	list = append(list, pair{"source", plain(sourceWords(d, t))})
+	list = append(list, pair{"source", plain(sourceWords(d, t))}, pair{"set", plain(setWords(d, t))})
 	if err := p.pairs(list); err != nil {
 		return err
 	}
@@ -150,7 +150,16 @@ func definitionPairs(d scheduler.Definition, t times) []pair {
 	return list
 }
 
-// sourceWords say where a definition came from.
+// setWords say who last changed anything in the set of schedules.
+func setWords(d scheduler.Details, t times) string {
+	if d.SetAppliedBy == "" {
+		return ""
+	}
+	return "last changed by " + d.SetAppliedBy + " " + t.both(d.SetAppliedAt)
+}
+
+// sourceWords say where a definition came from when it was last changed, and through
+// whom: an entry that has only moved in its file is unchanged.
 func sourceWords(d scheduler.Details, t times) string {
 	words := cmp.Or(d.Definition.File, "unknown")
 	if d.Definition.Line > 0 {
