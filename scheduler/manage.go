@@ -189,7 +189,7 @@ func statusOf(p scripts.Progress, now time.Time) (Status, error) {
 		}
 	}
 	from := now
-	if !p.PausedAt.IsZero() && (p.PausedUntil.IsZero() || p.PausedUntil.After(now)) {
+	if p.Paused(now) {
 		s.Pause = &Hold{By: p.PausedBy, Reason: p.PausedReason, At: p.PausedAt, Until: p.PausedUntil}
 		from = p.PausedUntil.Add(-1) // a tick at the pause's end runs
 	}

@@ -34,6 +34,14 @@ type Progress struct {
 	Failures, Missed, Skipped int
 }
 
+// PausedItself is the PausedBy of a schedule that its failures or its handler paused.
+const PausedItself = "bide"
+
+// Paused reports whether a pause is in force at Redis' time now.
+func (p *Progress) Paused(now time.Time) bool {
+	return !p.PausedAt.IsZero() && (p.PausedUntil.IsZero() || p.PausedUntil.After(now))
+}
+
 // RunEnd is how a run ended.
 type RunEnd struct {
 	State  job.State

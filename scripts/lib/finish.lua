@@ -4,9 +4,13 @@ local function in_force(at, till)
 end
 
 -- pause_schedule keeps a schedule from running its ticks until somebody resumes it.
+-- paused lists what it did, name and reason one after the other, for the reply.
+local paused = {}
 local function pause_schedule(name, reason)
   redis.pcall('HSET', K.schedule .. name, 'pausedAt', now, 'pausedUntil', '', 'pausedBy', 'bide', 'pausedReason', reason)
   event('paused', { name }, 'by', 'bide', 'reason', reason)
+  paused[#paused + 1] = name
+  paused[#paused + 1] = reason
 end
 
 -- end_of reads what a schedule keeps of a run, before the run's keys go. worker and
@@ -58,7 +62,7 @@ local function tell_schedule(id, h, state, reason, e)
       set('lastFailure', now)
       local most = count_of(s[4])
       if most > 0 and failures - count_of(s[6]) >= most and not in_force(s[7], s[8]) then
-        pause_schedule(name, failures .. ' runs in a row ended dead')
+        pause_schedule(name, failures .. (failures == 1 and ' run' or ' runs in a row') .. ' ended dead')
       end
     elseif h.trigger == 'schedule' and reason == 'overlap' then
       redis.pcall('HINCRBY', key, 'skipped', 1)
