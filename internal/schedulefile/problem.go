@@ -1,6 +1,8 @@
 package schedulefile
 
 import (
+	"errors"
+	"io/fs"
 	"sort"
 	"strconv"
 
@@ -54,6 +56,19 @@ func (s *source) add(p Problem, at span) {
 	p.excerpt, p.caret = excerpt(s.lines[p.Line-1], s.offset(p.Line, at.column))
 	p.width = max(at.width, 1)
 	s.problems = append(s.problems, p)
+}
+
+// unreadable notes that the file has no content. There is no line to show; tools that
+// go to the place of a problem want one all the same.
+func (s *source) unreadable(err error) {
+	s.fatal = true
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err
+	}
+	s.problems = append(s.problems, Problem{
+		Code: "E024", Severity: SeverityError, File: s.name, Line: 1, Column: 1, Message: "the file cannot be read: " + err.Error(), order: s.index,
+	})
 }
 
 // full reports whether no more problems of that severity will be listed. It
