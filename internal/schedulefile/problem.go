@@ -25,7 +25,7 @@ type Problem struct {
 	Severity string `json:"severity"`
 	File     string `json:"file"`
 	Line     int    `json:"line"`   // from 1
-	Column   int    `json:"column"` // from 1, in characters; 1 for YAML syntax errors
+	Column   int    `json:"column"` // from 1, in characters
 	// Path is schedules.<name>[.field], or the path of a field elsewhere in the
 	// file; empty for the file as a whole.
 	Path    string `json:"path"`
@@ -50,9 +50,7 @@ func (s *source) add(p Problem, at span) {
 	s.count[p.Severity]++
 	p.File, p.order = s.name, s.index
 	p.Line = min(max(at.line, 1), len(s.lines))
-	if p.Column == 0 {
-		p.Column = max(at.column, 1)
-	}
+	p.Column = max(at.column, 1)
 	p.excerpt, p.caret = excerpt(s.lines[p.Line-1], s.offset(p.Line, at.column))
 	p.width = max(at.width, 1)
 	s.problems = append(s.problems, p)
