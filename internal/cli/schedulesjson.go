@@ -208,10 +208,11 @@ func definitionWarnings(d scheduler.Definition, now time.Time) []cronexpr.Warnin
 	if err != nil {
 		return nil // it was applied, so it has a zone
 	}
+	from, to := d.Within(now, cronexpr.Ahead(now))
 	var all []cronexpr.Warning
 	for _, text := range d.Schedule {
 		if e, err := cronexpr.Parse(text); err == nil {
-			all = append(all, e.Warnings(loc, now)...)
+			all = append(all, e.WarningsWithin(loc, from, to)...)
 		}
 	}
 	return all

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -242,5 +243,32 @@ func TestUnreadable(t *testing.T) {
 	if len(lines) != 6 || lines[0] != "gone.yaml:1:1: error E024: the file cannot be read: no such file or directory" ||
 		!strings.HasPrefix(lines[1], "bad.yaml:2:") || lines[4] != `odd.yaml:1:1: error E024: the file cannot be read: it\nbites` {
 		t.Error(b.String())
+	}
+}
+
+// Clock changes that a schedule does not live to see, or is not there for yet, are no
+// warnings.
+func TestClockChangesWithinTheWindow(t *testing.T) {
+	opt := Options{Now: time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC)}
+	for window, want := range map[string][]string{
+		"":                                {"2027-03-28", "2027-10-31", "2028-03-26", "2028-10-29"},
+		`startAt: "2027-06-01T00:00:00Z"`: {"2027-10-31", "2028-03-26", "2028-10-29"},
+		`endAt: "2028-01-01T00:00:00Z"`:   {"2027-03-28", "2027-10-31"},
+		`startAt: "2027-06-01T00:00:00Z", endAt: "2028-01-01T00:00:00Z"`: {"2027-10-31"},
+		`startAt: "2027-06-01T00:00:00Z", endAt: "2027-09-01T00:00:00Z"`: nil,
+		`endAt: "2026-01-01T00:00:00Z"`:                                  nil,
+		`startAt: "2030-06-01T00:00:00Z"`:                                nil,
+	} {
+		text := "version: 1\nschedules: { a: { schedule: \"30 2 * * *\", timeZone: Europe/Berlin, job: x, " + window + " } }\n"
+		var got []string
+		for _, p := range Load([]Source{{Name: "a", Data: []byte(text)}}, opt).Problems {
+			if p.Code == "W104" {
+				got = append(got, regexp.MustCompile(`\d{4}-\d\d-\d\d`).FindAllString(p.Message, -1)...)
+			}
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", window, got, want)
+		}
 	}
 }
