@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -70,6 +71,9 @@ func (m *Manager) History(ctx context.Context, name string, f HistoryFilter) (Hi
 	if limit < 0 || limit > historyMost {
 		return HistoryPage{}, &job.InvalidError{Field: "limit", Value: fmt.Sprint(f.Limit), Rule: fmt.Sprintf("must be 1 to %d", historyMost)}
 	}
+	if f.After != "" && !isPlace.MatchString(f.After) {
+		return HistoryPage{}, &job.InvalidError{Field: "cursor", Value: f.After, Rule: "is none that a page of a history ended with"}
+	}
 	runs, err := m.records(ctx, name, f.Since)
 	if err != nil {
 		return HistoryPage{}, err
@@ -113,6 +117,9 @@ func (m *Manager) records(ctx context.Context, name string, since time.Time) ([]
 func (r *Run) place() string {
 	return fmt.Sprintf("%015d %s %015d", r.Due.UnixMilli(), r.ID, max(r.Finished.UnixMilli(), 0))
 }
+
+// isPlace matches what place makes.
+var isPlace = regexp.MustCompile(`^-?\d{14,15} \S+ \d{15}$`)
 
 func recorded(name string, r scripts.Record) Run {
 	run := Run{

@@ -116,6 +116,11 @@ func TestHistory(t *testing.T) {
 	if _, err := s.manager().History(ctx, "s", HistoryFilter{Limit: 1001}); !errors.As(err, &invalid) {
 		t.Errorf("a limit of 1001: %v", err)
 	}
+	for _, after := range []string{"x", "2026-11-30", all[0], "000001764493203000", "000001764493203000 s@x", " 000001764493203000 s@x 000001764493203000"} {
+		if _, err := s.manager().History(ctx, "s", HistoryFilter{After: after}); !errors.As(err, &invalid) {
+			t.Errorf("cursor %q: %v", after, err)
+		}
+	}
 	// Nothing is kept beyond the caps, nor of a schedule that is gone.
 	d.History = &History{}
 	s.sched.apply(d)
