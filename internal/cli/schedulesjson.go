@@ -68,15 +68,19 @@ func scheduleItemOf(s scheduler.Status) scheduleItem {
 		State: string(s.State), Next: stamp(s.Next), LastTick: stamp(s.LastTick), LastRun: lastRunOf(s.LastRun), LastOutcome: text(s.LastOutcome),
 		LastStarted: stamp(s.LastStarted), LastDurationSeconds: spanOf(s.LastDuration), LastSuccess: stamp(s.LastSuccess),
 		ConsecutiveFailures: s.ConsecutiveFailures, Running: s.Running, Missed: s.Missed, Skipped: s.Skipped,
-		Owner: text(d.Owner), Labels: d.Labels,
+		Owner: text(d.Owner), Labels: d.Labels, Pause: pauseOf(s.Pause),
 	}
 	if len(item.Labels) == 0 {
 		item.Labels = nil
 	}
-	if h := s.Pause; h != nil {
-		item.Pause = &pauseReply{text(h.By), text(h.Reason), stamp(h.At), stamp(h.Until)}
-	}
 	return item
+}
+
+func pauseOf(h *scheduler.Hold) *pauseReply {
+	if h == nil {
+		return nil
+	}
+	return &pauseReply{text(h.By), text(h.Reason), stamp(h.At), stamp(h.Until)}
 }
 
 // spanOf is a duration in JSON, null if it is negative: there is none.
