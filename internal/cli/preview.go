@@ -137,6 +137,10 @@ func chosen(list []previewed, names []string, missing, next string) ([]previewed
 	if len(names) == 0 {
 		return list, nil
 	}
+	all := make([]string, len(list))
+	for i, s := range list {
+		all[i] = s.definition.Name
+	}
 	var found []previewed
 	var errs several
 	for _, name := range names {
@@ -147,7 +151,7 @@ func chosen(list []previewed, names []string, missing, next string) ([]previewed
 			}
 		}
 		if len(found) == known {
-			errs = append(errs, fmt.Errorf("%s: %q", missing, name))
+			errs = append(errs, unknownSchedule(missing, name, all))
 		}
 	}
 	if errs != nil {

@@ -132,7 +132,7 @@ func (p *program) hold(c *cli.Context, v *values, word string, do func(context.C
 				fatal = err
 				break
 			}
-			errs = append(errs, noSchedule(name, err))
+			errs = append(errs, noSchedule(ctx, conn, name, err))
 		}
 		if err := p.writeHeld(items); err != nil {
 			return err

@@ -29,16 +29,30 @@ func (p *program) schedulesShowCommand() *cli.Command {
 // of that name.
 func (p *program) onSchedule(c *cli.Context, name string, f func(ctx context.Context, conn *conn, m *scheduler.Manager) error) error {
 	return p.withRedis(c.Context, shortCommand, func(ctx context.Context, conn *conn) error {
-		return noSchedule(name, f(ctx, conn, p.manager(conn)))
+		return noSchedule(ctx, conn, name, f(ctx, conn, p.manager(conn)))
 	})
 }
 
 // noSchedule turns "not found" into words about schedules.
-func noSchedule(name string, err error) error {
+func noSchedule(ctx context.Context, conn *conn, name string, err error) error {
 	if !errors.Is(err, job.ErrNotFound) {
 		return err
 	}
-	return &failure{code: exitState, err: fmt.Errorf("no such schedule: %q", name), next: "bide schedules list shows them"}
+	var names []string
+	applied, _ := conn.set.Definitions(ctx) // without them there is no guess
+	for _, a := range applied {
+		names = append(names, a.Name)
+	}
+	return &failure{code: exitState, err: unknownSchedule("no such schedule", name, names), next: "bide schedules list shows them"}
+}
+
+// unknownSchedule says that none of names is the one meant, and which it may be.
+func unknownSchedule(missing, name string, names []string) error {
+	guess := ""
+	if near := nearest(name, names); near != "" {
+		guess = fmt.Sprintf(" (did you mean %q?)", near)
+	}
+	return fmt.Errorf("%s: %q%s", missing, name, guess)
 }
 
 func (p *program) schedulesShow(c *cli.Context) error {
