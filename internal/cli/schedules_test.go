@@ -122,7 +122,7 @@ func TestScheduleTables(t *testing.T) {
 			},
 			"history": func(p *program) error { return p.showRuns([]scheduler.Run{run}, times{form: "relative", now: now}) },
 			"preview": func(p *program) error {
-				return p.writePreview(statuses([]scheduler.Status{s}), window{now: now, count: 20})
+				return p.writePreview(statuses([]scheduler.Status{s}), now, asked{count: 20})
 			},
 		} {
 			var out bytes.Buffer
@@ -166,8 +166,8 @@ func TestPreviewOfAPauseWithAnEnd(t *testing.T) {
 	}
 	var out bytes.Buffer
 	p := &program{stdout: &output{w: &out}}
-	w := window{now: now, count: 3}
-	if err := p.writePreview(statuses([]scheduler.Status{s}), w); err != nil {
+	w := asked{count: 3}
+	if err := p.writePreview(statuses([]scheduler.Status{s}), now, w); err != nil {
 		t.Fatal(err)
 	}
 	want := `a  Every hour, UTC
@@ -182,7 +182,7 @@ Mon 2026-11-30 15:00  in 2h30m
 	}
 	out.Reset()
 	p.set.json = true
-	if err := p.writePreview(statuses([]scheduler.Status{s}), w); err != nil {
+	if err := p.writePreview(statuses([]scheduler.Status{s}), now, w); err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.Count(out.String(), `"notes":["does not run: paused by ana until 2026-11-30T14:00:00Z: db upgrade"]`); got != 1 {
