@@ -88,6 +88,9 @@ func (p *program) preview(c *cli.Context) error {
 	if found, ok := v.find("until"); ok {
 		a.until = v.moment(found)
 	}
+	if !a.from.isZero() && !a.until.isZero() && a.from.wall == a.until.wall && !a.until.at.After(a.from.at) {
+		v.refuse("--until", "it is not after --from")
+	}
 	names := scheduleNames(v, c.Args().Slice())
 	isFile, isExpr := c.IsSet("file"), c.IsSet("expr")
 	switch {
