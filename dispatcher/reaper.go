@@ -80,6 +80,9 @@ func (d *Dispatcher) reapOnce(ctx context.Context, r *reaper) error {
 				log = log.Str("reason", string(job.ReasonLost))
 			}
 			log.Msg("lease ran out; job taken back")
+			if x.Paused.Schedule != "" {
+				d.tellPaused(x.Paused)
+			}
 		}
 		if !more || len(reaped) == 0 {
 			return nil

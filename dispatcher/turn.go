@@ -245,6 +245,15 @@ func (d *Dispatcher) failed(list []*attempt, r scripts.TurnResult) {
 		return
 	}
 	d.settled(list, r.Failed)
+	d.tellPaused(r.Paused...)
+}
+
+// tellPaused says which schedules the runs that ended here have paused. Nobody else
+// does: it is no operator's act.
+func (d *Dispatcher) tellPaused(list ...scripts.Paused) {
+	for _, p := range list {
+		d.cfg.Log.Warn().Str("schedule", p.Schedule).Str("reason", p.Reason).Msg("schedule has paused itself; it stays so until it is resumed")
+	}
 }
 
 // settled lets go of attempts that Redis has settled.

@@ -64,6 +64,18 @@ type Definition struct {
 	Line int    `json:"line"`
 }
 
+// Within is the part of a span of time that lies between StartAt and EndAt; to is not
+// after from if there is none.
+func (d *Definition) Within(from, to time.Time) (time.Time, time.Time) {
+	if from.Before(d.StartAt) {
+		from = d.StartAt
+	}
+	if !d.EndAt.IsZero() && to.After(d.EndAt) {
+		to = d.EndAt
+	}
+	return from, to
+}
+
 // ConcurrencyPolicy is what happens to a tick that is due while an earlier run of
 // its schedule is open: due, and not at its end state yet.
 type ConcurrencyPolicy string

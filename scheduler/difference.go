@@ -3,8 +3,14 @@ package scheduler
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/bide-go/bide/internal/clock"
+	"github.com/bide-go/bide/job"
 )
 
 // Difference is what applying a set of definitions changes, or has changed.
@@ -109,15 +115,62 @@ func (m *Manager) Diff(ctx context.Context, definitions []Definition) (Differenc
 }
 
 // Apply makes definitions the set of schedules, as Scheduler.Replace does, at once.
-// Running schedulers plan the new ones within a second.
+// Running schedulers plan the new ones within a second. It is one step, however many
+// schedules change: some 0.1 ms of Redis' time for each of them, during which it
+// answers nobody else. If that is longer than the client waits for an answer, Apply
+// asks until it knows, or ctx ends.
 func (m *Manager) Apply(ctx context.Context, definitions []Definition) (Difference, error) {
 	s, now, err := m.applier(ctx, definitions)
 	if err != nil {
 		return Difference{}, err
 	}
-	if err := s.apply(ctx, now); err != nil {
+	made, err := s.applyForSure(ctx, now)
+	if err != nil {
 		return Difference{}, err
 	}
-	s.wanted.made.Applied = true
-	return s.wanted.made, nil
+	made.Applied = true
+	return made, nil
 }
+
+const (
+	// A script that runs long keeps Redis from answering anybody, for the first five
+	// seconds by default; then it says that it is busy.
+	longSilence = 10 * time.Second
+	askAgain    = 200 * time.Millisecond
+)
+
+// applyForSure applies once, even if Redis takes longer than the client waits for an
+// answer: it asks what became of it, until ctx ends or nothing is heard any more. To
+// apply is to compare and set, so what is sent twice is carried out once.
+func (s *Scheduler) applyForSure(ctx context.Context, now time.Time) (Difference, error) {
+	err := s.apply(ctx, now)
+	if !errors.Is(err, job.ErrOutcomeUnknown) {
+		return s.wanted.made, err
+	}
+	for range applyTries {
+		sent, unknown := s.wanted.made, err
+		for heard := clock.Now(); ; {
+			if now, err = s.learn(ctx); err == nil {
+				break
+			}
+			if errors.Is(err, job.ErrUnavailable) && busy(err) {
+				heard = clock.Now()
+			} else if !errors.Is(err, job.ErrOutcomeUnknown) || clock.Since(heard) > longSilence {
+				return Difference{}, unknown
+			}
+			if !clock.Sleep(ctx, askAgain) {
+				return Difference{}, unknown
+			}
+		}
+		if err = s.apply(ctx, now); err == nil && s.wanted.made.Empty() {
+			return sent, nil // it had been carried out
+		}
+		if !errors.Is(err, job.ErrOutcomeUnknown) {
+			break
+		}
+	}
+	return s.wanted.made, err
+}
+
+// busy reports whether Redis says that a script is running.
+func busy(err error) bool { return redis.HasErrorPrefix(err, "BUSY") }

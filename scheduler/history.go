@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -12,14 +13,15 @@ import (
 	"github.com/bide-go/bide/scripts"
 )
 
-// Outcome is how a run ended: an end state, OutcomeActive or OutcomeMissed.
+// Outcome is what became of a run: the state its job is in, or OutcomeMissed.
 type Outcome string
 
-// The outcomes that are no end states of a job.
-const (
-	OutcomeActive Outcome = "active" // open: due and not ended yet
-	OutcomeMissed Outcome = "missed" // a tick that never became a job
-)
+// OutcomeMissed is that of a tick that never became a job.
+const OutcomeMissed Outcome = "missed"
+
+// Open reports whether the run is due and has not ended: it waits for a worker or
+// for an open run before it, is active, or pauses before another attempt.
+func (o Outcome) Open() bool { return job.State(o).Live() }
 
 // Run is one record of a schedule's history. Times are zero where they do not
 // apply.
@@ -69,25 +71,18 @@ func (m *Manager) History(ctx context.Context, name string, f HistoryFilter) (Hi
 	if limit < 0 || limit > historyMost {
 		return HistoryPage{}, &job.InvalidError{Field: "limit", Value: fmt.Sprint(f.Limit), Rule: fmt.Sprintf("must be 1 to %d", historyMost)}
 	}
-	records, open, err := m.set.History(ctx, name, f.Since, historyMost)
+	if f.After != "" && !isPlace.MatchString(f.After) {
+		return HistoryPage{}, &job.InvalidError{Field: "cursor", Value: f.After, Rule: "is none that a page of a history ended with"}
+	}
+	runs, err := m.records(ctx, name, f.Since)
 	if err != nil {
-		return HistoryPage{}, named(name, err)
+		return HistoryPage{}, err
 	}
-	runs := []Run{}
-	for _, r := range records {
-		runs = append(runs, recorded(name, r))
-	}
-	for _, j := range open {
-		if f.Since.IsZero() || !j.Due.Before(f.Since) {
-			runs = append(runs, openRun(j))
-		}
-	}
-	slices.SortStableFunc(runs, func(a, b Run) int { return strings.Compare(b.place(), a.place()) })
 	page := HistoryPage{Runs: []Run{}}
 	for _, r := range runs {
 		switch {
 		case f.After != "" && r.place() >= f.After,
-			f.Failed && (r.Outcome == OutcomeActive || r.Outcome == Outcome(job.Completed)):
+			f.Failed && (r.Outcome.Open() || r.Outcome == Outcome(job.Completed)):
 		case len(page.Runs) == limit:
 			page.Next = page.Runs[limit-1].place()
 			return page, nil
@@ -98,10 +93,33 @@ func (m *Manager) History(ctx context.Context, name string, f HistoryFilter) (Hi
 	return page, nil
 }
 
+// records reads all that is known of the runs of a schedule that became due at or
+// after since, newest first.
+func (m *Manager) records(ctx context.Context, name string, since time.Time) ([]Run, error) {
+	kept, open, err := m.set.History(ctx, name, since, historyMost)
+	if err != nil {
+		return nil, named(name, err)
+	}
+	runs := []Run{}
+	for _, r := range kept {
+		runs = append(runs, recorded(name, r))
+	}
+	for _, j := range open {
+		if since.IsZero() || !j.Due.Before(since) {
+			runs = append(runs, openRun(j))
+		}
+	}
+	slices.SortStableFunc(runs, func(a, b Run) int { return strings.Compare(b.place(), a.place()) })
+	return runs, nil
+}
+
 // place orders runs by due time, and tells them apart.
 func (r *Run) place() string {
 	return fmt.Sprintf("%015d %s %015d", r.Due.UnixMilli(), r.ID, max(r.Finished.UnixMilli(), 0))
 }
+
+// isPlace matches what place makes.
+var isPlace = regexp.MustCompile(`^-?\d{14,15} \S+ \d{15}$`)
 
 func recorded(name string, r scripts.Record) Run {
 	run := Run{
@@ -118,7 +136,7 @@ func recorded(name string, r scripts.Record) Run {
 func openRun(j *job.Job) Run {
 	text, _, _ := strings.Cut(j.LastError(), "\n")
 	return Run{
-		ID: j.ID, Tick: j.Tick, Trigger: j.Trigger, Outcome: OutcomeActive, Due: j.Due, Started: j.Started,
+		ID: j.ID, Tick: j.Tick, Trigger: j.Trigger, Outcome: Outcome(j.State), Due: j.Due, Started: j.Started,
 		Duration: -1, Attempts: j.Attempts, Lost: j.Lost, Worker: j.Worker, LastError: text,
 	}
 }

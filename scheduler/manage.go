@@ -63,21 +63,35 @@ type Status struct {
 	// Next is the next tick that will run, before jitter: of a paused schedule the
 	// first after the pause's end; zero if suspended, paused without an end, or ended.
 	Next time.Time
-	// LastTick is the newest tick whose run became due; manual runs and backfills
-	// do not move it.
+	// LastTick is the newest tick whose run became due, whatever became of it; manual
+	// runs and backfills do not move it.
 	LastTick time.Time
+	// LastRun is the newest run of any kind that was started, and is active or has
+	// ended. It need not be that of LastTick, which may have been skipped.
+	LastRun LastRun
 	// LastOutcome is the end state of the run that ended last, empty if none has;
 	// skipped and expired ticks count, missed ones that never were jobs do not.
 	LastOutcome job.State
+	// LastStarted is LastRun's.
 	LastStarted time.Time
-	// LastDuration is how long the last attempt of the run that ended last took;
-	// negative if no run has been started and ended.
+	// LastDuration is how long the last attempt took of the newest run that was
+	// started and has ended; negative if none has.
 	LastDuration        time.Duration
 	LastSuccess         time.Time
 	ConsecutiveFailures int // runs in a row that ended dead
-	Running             int // open runs: due and not ended, waiting ones and back-off included
+	Running             int // open runs: due and not ended, whether waiting, active or in back-off
 	Missed              int // ticks that did not run for catchUp, deadline or paused
 	Skipped             int // ticks that did not run for overlap
+}
+
+// LastRun is how the newest run that was started is or ended. The zero value is
+// none.
+type LastRun struct {
+	Outcome  Outcome    // active, or an end state; empty of one that ended under an earlier version
+	Reason   job.Reason // why it did not complete
+	Started  time.Time  // its last attempt
+	Finished time.Time  // zero while it is active
+	Duration time.Duration
 }
 
 // Listing is the applied schedules at one instant.
@@ -164,11 +178,18 @@ func statusOf(p scripts.Progress, now time.Time) (Status, error) {
 		Definition: made.def, LastTick: p.LastTick, LastOutcome: p.LastOutcome, LastStarted: p.LastStarted, LastDuration: p.LastDuration,
 		LastSuccess: p.LastSuccess, ConsecutiveFailures: p.Failures, Running: p.Open + p.Waiting, Missed: p.Missed, Skipped: p.Skipped,
 	}
-	if p.ActiveSince.After(s.LastStarted) {
+	switch {
+	case p.ActiveSince.After(p.LastStarted):
 		s.LastStarted = p.ActiveSince
+		s.LastRun = LastRun{Outcome: Outcome(job.Active), Started: p.ActiveSince}
+	case !p.LastStarted.IsZero():
+		s.LastRun = LastRun{
+			Outcome: Outcome(p.LastRun.State), Reason: p.LastRun.Reason,
+			Started: p.LastStarted, Finished: p.LastStarted.Add(max(p.LastDuration, 0)), Duration: max(p.LastDuration, 0),
+		}
 	}
 	from := now
-	if !p.PausedAt.IsZero() && (p.PausedUntil.IsZero() || p.PausedUntil.After(now)) {
+	if p.Paused(now) {
 		s.Pause = &Hold{By: p.PausedBy, Reason: p.PausedReason, At: p.PausedAt, Until: p.PausedUntil}
 		from = p.PausedUntil.Add(-1) // a tick at the pause's end runs
 	}
@@ -192,11 +213,21 @@ func statusOf(p scripts.Progress, now time.Time) (Status, error) {
 // Details is one schedule with its surroundings.
 type Details struct {
 	Status
-	Now       time.Time // by Redis' clock
+	Now time.Time // by Redis' clock
+	// AppliedBy and AppliedAt tell who added this definition or changed it last, and
+	// when; its File and Line are those of then. Both are zero if that was an earlier
+	// version of bide.
 	AppliedBy string
 	AppliedAt time.Time
-	Upcoming  []Tick // the next ten ticks, whether or not it is paused or suspended
-	History   []Run  // the newest ten records
+	// SetAppliedBy and SetAppliedAt tell who last changed any schedule of the set.
+	SetAppliedBy string
+	SetAppliedAt time.Time
+	// LastTickOutcome is what became of the run of LastTick, and LastTickReason why
+	// it did not complete. Empty if there was none yet, or nothing is known of it.
+	LastTickOutcome Outcome
+	LastTickReason  job.Reason
+	Upcoming        []Tick // the next ten ticks, whether or not it is paused or suspended
+	History         []Run  // the newest ten records
 }
 
 // Show reads one schedule.
@@ -205,14 +236,23 @@ func (m *Manager) Show(ctx context.Context, name string) (Details, error) {
 	if err != nil {
 		return Details{}, err
 	}
-	d := Details{Now: got.Now, AppliedBy: got.AppliedBy, AppliedAt: got.AppliedAt}
+	d := Details{Now: got.Now, AppliedBy: p.AppliedBy, AppliedAt: p.AppliedAt, SetAppliedBy: got.AppliedBy, SetAppliedAt: got.AppliedAt}
 	if d.Status, err = statusOf(p, got.Now); err != nil {
 		return Details{}, err
 	}
 	d.Upcoming = made.upcoming(got.Now.Add(1), time.Time{}, shown)
-	page, err := m.History(ctx, name, HistoryFilter{Limit: shown})
-	d.History = page.Runs
-	return d, err
+	runs, err := m.records(ctx, name, time.Time{})
+	if err != nil {
+		return Details{}, err
+	}
+	d.History = runs[:min(len(runs), shown)]
+	d.LastTickOutcome, d.LastTickReason = Outcome(p.LastTickEnd.State), p.LastTickEnd.Reason
+	for _, r := range runs {
+		if r.Outcome.Open() && r.Trigger == job.TriggerSchedule && r.Tick.Equal(d.LastTick) {
+			d.LastTickOutcome, d.LastTickReason = r.Outcome, ""
+		}
+	}
+	return d, nil
 }
 
 // shown is how many ticks and records Show gives.

@@ -158,6 +158,36 @@ func TestPauseIsChecked(t *testing.T) {
 	}
 }
 
+// A pause tells which pause it replaces, if one is in force.
+func TestPauseReplaces(t *testing.T) {
+	t.Parallel()
+	r := mini(t)
+	r.scheduler("a").apply(every("s", "@daily"))
+	pause := func(o PauseOptions) *Hold {
+		t.Helper()
+		p, err := r.manager().Pause(context.Background(), "s", o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Replaced
+	}
+	if got := pause(PauseOptions{Reason: "one", For: time.Hour}); got != nil {
+		t.Errorf("%+v", got)
+	}
+	want := &Hold{By: "anna@ops", Reason: "one", At: nine, Until: nine.Add(time.Hour)}
+	if got := pause(PauseOptions{Reason: "two"}); !cmp.Equal(want, got) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	want = &Hold{By: "anna@ops", Reason: "two", At: nine}
+	if got := pause(PauseOptions{Reason: "three", For: time.Minute}); !cmp.Equal(want, got) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	r.after(time.Hour)
+	if got := pause(PauseOptions{Reason: "four"}); got != nil {
+		t.Errorf("one that was over: %+v", got)
+	}
+}
+
 // A run by hand works while paused, moves no tick and obeys the policy.
 func TestRunNow(t *testing.T) {
 	t.Parallel()

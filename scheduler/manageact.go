@@ -86,6 +86,9 @@ type Paused struct {
 	Name  string
 	State ScheduleState
 	Until time.Time // zero unless the pause ends by itself
+	// Replaced is the pause that was in force before Pause, nil if there was none. It
+	// may have had an end that the new one has not.
+	Replaced *Hold
 }
 
 // Pause keeps a schedule from running its ticks, through restarts and edits, until
@@ -109,11 +112,15 @@ func (m *Manager) Pause(ctx context.Context, name string, o PauseOptions) (Pause
 	if err := checkInstant(o.Until); err != nil {
 		return Paused{}, err
 	}
-	_, _, err := m.set.HoldSchedule(ctx, name, m.by, o.Reason, o.For, o.Until)
+	_, before, err := m.set.HoldSchedule(ctx, name, m.by, o.Reason, o.For, o.Until)
 	if errors.Is(err, scripts.ErrPast) {
 		return Paused{}, &job.InvalidError{Field: "until", Value: o.Until.Format(time.RFC3339), Rule: "has passed by Redis' clock"}
 	}
-	return m.paused(ctx, name, err)
+	after, err := m.paused(ctx, name, err)
+	if err == nil && !before.At.IsZero() {
+		after.Replaced = &Hold{By: before.By, Reason: before.Reason, At: before.At, Until: before.Until}
+	}
+	return after, err
 }
 
 // mostReason is the longest reason, in characters.

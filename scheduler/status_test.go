@@ -109,12 +109,17 @@ func TestHistory(t *testing.T) {
 	if r := p.Runs[1]; r.LastError != "boom" || r.Reason != job.ReasonPermanent || r.Outcome != Outcome(job.Dead) || r.Attempts != 1 || r.Duration != 0 {
 		t.Errorf("%+v", r)
 	}
-	if r := p.Runs[0]; r.Outcome != OutcomeActive || r.Worker != "w" || r.Duration >= 0 || !r.Finished.IsZero() {
+	if r := p.Runs[0]; r.Outcome != Outcome(job.Active) || r.Worker != "w" || r.Duration >= 0 || !r.Finished.IsZero() {
 		t.Errorf("%+v", r)
 	}
 	var invalid *job.InvalidError
 	if _, err := s.manager().History(ctx, "s", HistoryFilter{Limit: 1001}); !errors.As(err, &invalid) {
 		t.Errorf("a limit of 1001: %v", err)
+	}
+	for _, after := range []string{"x", "2026-11-30", all[0], "000001764493203000", "000001764493203000 s@x", " 000001764493203000 s@x 000001764493203000"} {
+		if _, err := s.manager().History(ctx, "s", HistoryFilter{After: after}); !errors.As(err, &invalid) {
+			t.Errorf("cursor %q: %v", after, err)
+		}
 	}
 	// Nothing is kept beyond the caps, nor of a schedule that is gone.
 	d.History = &History{}
@@ -124,6 +129,111 @@ func TestHistory(t *testing.T) {
 	for _, set := range []string{"succeeded", "failed", "open", "held", "makeup"} {
 		if n := s.rdb.ZCard(ctx, "{bide}:"+set+":s").Val(); n > 0 && set != "open" {
 			t.Errorf("%s: %d are left", set, n)
+		}
+	}
+}
+
+// What became of the last tick and how the last run went are two things, and neither
+// needs the history.
+func TestLastTickAndLastRun(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	d := every("s", "@every 10s")
+	d.ConcurrencyPolicy, d.History = Forbid, &History{}
+	s := newStage(t, d, 25*time.Second)
+	type last struct {
+		tick    time.Time
+		outcome Outcome
+		reason  job.Reason
+		run     LastRun
+	}
+	check := func(what string, want last) {
+		t.Helper()
+		d, err := s.manager().Show(ctx, "s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := last{d.LastTick, d.LastTickOutcome, d.LastTickReason, d.LastRun}
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(last{})); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", what, diff)
+		}
+	}
+	active := func(i int) LastRun { return LastRun{Outcome: Outcome(job.Active), Started: sec(i)} }
+	ended := func(from, to int, o job.State, why job.Reason) LastRun {
+		return LastRun{Outcome: Outcome(o), Reason: why, Started: sec(from), Finished: sec(to), Duration: sec(to).Sub(sec(from))}
+	}
+	check("new", last{})
+	s.play(sec(11))
+	check("the first", last{sec(10), Outcome(job.Active), "", active(10)})
+	s.play(sec(21))
+	check("the second is skipped", last{sec(20), Outcome(job.Skipped), job.ReasonOverlap, active(10)})
+	s.play(sec(36))
+	check("the first has ended", last{sec(30), Outcome(job.Skipped), job.ReasonOverlap, ended(10, 35, job.Completed, "")})
+	s.after(4 * time.Second)
+	s.sched.step()
+	s.promote()
+	check("nobody has taken it", last{sec(40), Outcome(job.Waiting), "", ended(10, 35, job.Completed, "")})
+	s.moment()
+	s.after(5 * time.Second)
+	if _, err := s.set.Fail(ctx, []scripts.Verdict{{Lease: s.open[0].Lease, Reason: job.ReasonPermanent, Kind: job.KindFailed, Error: "boom"}}); err != nil {
+		t.Fatal(err)
+	}
+	s.open = nil
+	check("dead", last{sec(40), Outcome(job.Dead), job.ReasonPermanent, ended(40, 45, job.Dead, job.ReasonPermanent)})
+	// A run by hand is a run, and no tick.
+	if _, err := s.manager().Run(ctx, "s", RunOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s.after(time.Second)
+	s.moment()
+	check("by hand", last{sec(40), Outcome(job.Dead), job.ReasonPermanent, active(46)})
+}
+
+// A run that is open is in the history with the state that its job is in.
+func TestHistoryOfOpenRuns(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	d := every("s", "@every 10s")
+	d.ConcurrencyPolicy = Queue
+	s := newStage(t, d, time.Minute)
+	s.play(sec(20)) // the second waits for the first
+	forced, err := s.manager().Run(ctx, "s", RunOptions{Force: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	outcomes := func(f HistoryFilter) map[string]Outcome {
+		t.Helper()
+		page, err := s.manager().History(ctx, "s", f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := map[string]Outcome{}
+		for _, r := range page.Runs {
+			all[r.ID] = r.Outcome
+			if !r.Outcome.Open() {
+				t.Errorf("%s is %s, and not open", r.ID, r.Outcome)
+			}
+		}
+		return all
+	}
+	first, second := tickID("s", sec(10)), tickID("s", sec(20))
+	want := map[string]Outcome{first: "active", second: "delayed", forced.ID: "waiting"}
+	if diff := cmp.Diff(want, outcomes(HistoryFilter{})); diff != "" {
+		t.Error(diff)
+	}
+	if got := outcomes(HistoryFilter{Failed: true}); len(got) > 0 {
+		t.Errorf("failed: %v", got)
+	}
+	l := s.take()[0]
+	if _, err := s.set.Fail(ctx, []scripts.Verdict{{Lease: l.Lease, Retry: true, Pause: time.Minute, Kind: job.KindFailed, Error: "boom"}}); err != nil {
+		t.Fatal(err)
+	}
+	if want[forced.ID] = "delayed"; !cmp.Equal(want, outcomes(HistoryFilter{})) {
+		t.Errorf("in back-off: %v", outcomes(HistoryFilter{}))
+	}
+	for _, o := range []Outcome{OutcomeMissed, "completed", "dead", "cancelled", "expired", "skipped", ""} {
+		if o.Open() {
+			t.Errorf("%q is open", o)
 		}
 	}
 }

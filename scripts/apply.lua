@@ -196,7 +196,7 @@ while at <= #ARGV do
     at = at + 2
   elseif act == 'rewrite' then
     redis.call('HSET', K.schedules, name, ARGV[at + 2])
-    redis.call('HSET', key, 'number', revision, rules(ARGV[at + 3]))
+    redis.call('HSET', key, 'number', revision, 'appliedBy', ARGV[2], 'appliedAt', now, rules(ARGV[at + 3]))
     local n = tonumber(ARGV[at + 4])
     rewrite(name, at + 5, at + 4 + 4 * n)
     at = at + 5 + 4 * n
@@ -210,7 +210,8 @@ while at <= #ARGV do
     else
       unplan(name)
     end
-    redis.call('HSET', key, 'number', revision, 'cursor', claimed, 'suspended', ARGV[at + 4], rules(ARGV[at + 3]))
+    redis.call('HSET', key, 'number', revision, 'appliedBy', ARGV[2], 'appliedAt', now, 'cursor', claimed, 'suspended', ARGV[at + 4],
+      rules(ARGV[at + 3]))
     at = at + 5
   end
 end

@@ -5,7 +5,7 @@
 -- include: clock head run reject wake event pull note finish lease
 -- KEYS  1 routing
 -- ARGV  per job: id, token, pause in ms ('' for dead, 'hold' for dead and its schedule paused), reason if dead, kind, text ('<error>\0<stack>')
--- Reply per job: 'delayed' | 'dead' | 'cancelled' | 'stale' | 'spoilt'
+-- Reply per job: 'delayed' | 'dead' | 'cancelled' | 'stale' | 'spoilt', then per schedule that this has paused: name, reason
 can_finish()
 redis.call('ZCARD', K.active)
 local first = redis.call('ZRANGE', K.delayed, 0, 0, 'WITHSCORES')
@@ -42,10 +42,11 @@ for i = 1, #ARGV, 6 do
         reason = finish(id, h, 'cancelled', 'request', 'worker', lease.worker, 'started', lease.started)
       elseif not due then
         outcome = 'dead'
-        finish(id, h, 'dead', reason, 'worker', lease.worker, 'started', lease.started)
+        -- First, so that the failure which it counts as does not pause it again.
         if pause == 'hold' and h.schedule ~= '' and redis.pcall('HGET', K.schedule .. h.schedule, 'incarnation') == h.incarnation then
           pause_schedule(h.schedule, string.sub(string.match(ARGV[i + 5], '^[^%z]*'), 1, 500))
         end
+        finish(id, h, 'dead', reason, 'worker', lease.worker, 'started', lease.started)
       elseif h.schedule ~= '' and meets(id, h, due) then
         outcome = 'dead'
         finish(id, h, 'dead', 'nextTick', 'worker', lease.worker, 'started', lease.started)
@@ -68,4 +69,5 @@ for i = 1, #ARGV, 6 do
 end
 if nearest and (not first[2] or nearest < tonumber(first[2])) then wake(K.wake_promoter) end
 for name, ids in pairs(happened) do event(name, ids) end
+for _, text in ipairs(paused) do reply[#reply + 1] = text end
 return reply

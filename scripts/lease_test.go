@@ -54,7 +54,7 @@ func TestTheSameProcessLeasesAJobAgain(t *testing.T) {
 		b.add(scripts.NewJob{ID: "a"})
 		first := b.takeAs("w1", 1, time.Millisecond, "test").Jobs
 		b.pass(3 * time.Millisecond)
-		b.same("reaped", []scripts.Reaped{{"a", job.Waiting}}, b.reapAll(5))
+		b.same("reaped", []scripts.Reaped{{ID: "a", State: job.Waiting}}, b.reapAll(5))
 		second := b.take(1)
 		if len(second) != 1 || second[0].Job.Lost != 1 || second[0].Job.Attempt() != 1 {
 			b.t.Fatalf("%+v", second)
@@ -80,7 +80,7 @@ func TestReapTakesOnlyWhatHasExpired(t *testing.T) {
 		b.must(err)
 		b.same("expired since the pass before", 0, len(earlier))
 		b.pass(time.Millisecond)
-		b.same("expired", []scripts.Reaped{{"a", job.Waiting}}, b.reapAll(5))
+		b.same("expired", []scripts.Reaped{{ID: "a", State: job.Waiting}}, b.reapAll(5))
 	})
 }
 

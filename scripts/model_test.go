@@ -302,7 +302,7 @@ func (m *model) reap(rt *rapid.T) {
 	default:
 		m.front(j)
 	}
-	if diff := cmp.Diff([]scripts.Reaped{{j.id, want}}, reaped); diff != "" {
+	if diff := cmp.Diff([]scripts.Reaped{{ID: j.id, State: want}}, reaped); diff != "" {
 		rt.Fatal(diff)
 	}
 }

@@ -11,6 +11,8 @@ import (
 type Reaped struct {
 	ID    string
 	State job.State
+	// Paused is its schedule if its end has paused that, else zero.
+	Paused Paused
 }
 
 // Reap takes back up to limit jobs whose lease had run out by before. now is
@@ -21,12 +23,12 @@ func (s *Set) Reap(ctx context.Context, before time.Time, limit, maxLost int) (r
 		return nil, time.Time{}, false, err
 	}
 	list := toList(reply)
-	for i := 2; i+1 < len(list); i += 2 {
+	for i := 2; i+3 < len(list); i += 4 {
 		state := job.State(toText(list[i+1]))
 		if state == "spoilt" {
 			state = job.Dead
 		}
-		reaped = append(reaped, Reaped{ID: toText(list[i]), State: state})
+		reaped = append(reaped, Reaped{ID: toText(list[i]), State: state, Paused: Paused{toText(list[i+2]), toText(list[i+3])}})
 	}
 	return reaped, toTime(item(list, 0)), toInt(item(list, 1)) > 0, nil
 }

@@ -4,7 +4,7 @@
 -- include: clock head run reject wake event pull note finish
 -- KEYS  1 routing
 -- ARGV  1 time, unix ms   2 limit   3 most lost leases
--- Reply {now, how many expired were left, per job: id, 'waiting' | 'dead' | 'cancelled' | 'spoilt'}
+-- Reply {now, how many expired were left, per job: id, 'waiting' | 'dead' | 'cancelled' | 'spoilt', the schedule that this has paused or '', why}
 can_finish()
 redis.call('HLEN', K.lease)
 local reply, happened = { now, 0 }, {}
@@ -44,6 +44,9 @@ for i = #ids, 1, -1 do
   end
   reply[#reply + 1] = id
   reply[#reply + 1] = outcome
+  reply[#reply + 1] = paused[1] or ''
+  reply[#reply + 1] = paused[2] or ''
+  paused = {}
   if outcome == 'cancelled' then
     event('cancelled', { id }, 'reason', reason)
   else

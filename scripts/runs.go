@@ -15,23 +15,43 @@ type Progress struct {
 	Name, Definition string
 	// Incarnation and Number are those of Applied.
 	Incarnation, Number string
-	Open, Waiting       int // runs that are due: admitted, and waiting for those
+	// AppliedBy and AppliedAt tell who applied this definition, and when.
+	AppliedBy     string
+	AppliedAt     time.Time
+	Open, Waiting int // runs that are due: admitted, and waiting for those
 	// ActiveSince is when the newest attempt that is running began.
 	ActiveSince time.Time
 
-	PausedAt, PausedUntil     time.Time
-	PausedBy, PausedReason    string
-	LastTick                  time.Time
-	LastOutcome               job.State
-	LastStarted, LastSuccess  time.Time
-	LastDuration              time.Duration // negative if none
+	PausedAt, PausedUntil    time.Time
+	PausedBy, PausedReason   string
+	LastTick                 time.Time
+	LastOutcome              job.State
+	LastStarted, LastSuccess time.Time
+	LastDuration             time.Duration // negative if none
+	// LastRun is how the run of LastStarted ended, LastTickEnd how that of LastTick
+	// did; both are empty if there is none, the latter also while it is open.
+	LastRun, LastTickEnd      RunEnd
 	Failures, Missed, Skipped int
+}
+
+// PausedItself is the PausedBy of a schedule that its failures or its handler paused.
+const PausedItself = "bide"
+
+// Paused reports whether a pause is in force at Redis' time now.
+func (p *Progress) Paused(now time.Time) bool {
+	return !p.PausedAt.IsZero() && (p.PausedUntil.IsZero() || p.PausedUntil.After(now))
+}
+
+// RunEnd is how a run ended.
+type RunEnd struct {
+	State  job.State
+	Reason job.Reason
 }
 
 // Progresses is the answer about several schedules.
 type Progresses struct {
 	Now       time.Time
-	AppliedBy string
+	AppliedBy string // the set
 	AppliedAt time.Time
 	Schedules []Progress
 }
@@ -62,6 +82,7 @@ func decodeProgress(list []any) Progress {
 		Name: toText(item(list, 0)), Definition: toText(item(list, 1)), Open: int(toInt(item(list, 2))), Waiting: int(toInt(item(list, 3))),
 		ActiveSince: toTime(item(list, 4)), LastDuration: -1,
 	}
+	tickEnd := ""
 	fields := toList(item(list, 5))
 	for i := 0; i+1 < len(fields); i += 2 {
 		value := fields[i+1]
@@ -70,6 +91,10 @@ func decodeProgress(list []any) Progress {
 			p.Incarnation = toText(value)
 		case "number":
 			p.Number = toText(value)
+		case "appliedBy":
+			p.AppliedBy = toText(value)
+		case "appliedAt":
+			p.AppliedAt = toTime(value)
 		case "pausedAt":
 			p.PausedAt = toTime(value)
 		case "pausedUntil":
@@ -84,6 +109,10 @@ func decodeProgress(list []any) Progress {
 			p.LastOutcome = job.State(toText(value))
 		case "lastStarted":
 			p.LastStarted = toTime(value)
+		case "lastRun":
+			p.LastRun = decodeEnd(toText(value))
+		case "lastTickEnd":
+			tickEnd = toText(value)
 		case "lastSuccess":
 			p.LastSuccess = toTime(value)
 		case "lastDuration":
@@ -96,7 +125,15 @@ func decodeProgress(list []any) Progress {
 			p.Skipped = int(toInt(value))
 		}
 	}
+	if tick, end, ok := strings.Cut(tickEnd, " "); ok && toTime(tick).Equal(p.LastTick) {
+		p.LastTickEnd = decodeEnd(end)
+	}
 	return p
+}
+
+func decodeEnd(text string) RunEnd {
+	state, reason, _ := strings.Cut(text, " ")
+	return RunEnd{job.State(state), job.Reason(reason)}
 }
 
 // Record is what is kept of a run, or of a tick that never became a job.
@@ -219,41 +256,4 @@ func current(reply any, schedule, queue string) (bool, error) {
 	default:
 		return false, fmt.Errorf("schedule %q: the Redis key %s holds something that is not bide's", schedule, toText(item(list, 1)))
 	}
-}
-
-// ErrPast says that a pause would have ended before it began.
-var ErrPast = fmt.Errorf("is not in the future")
-
-// HoldSchedule pauses a schedule; for d if that is positive, until an instant if that
-// is given. It returns Redis' time and the end of the pause.
-func (s *Set) HoldSchedule(ctx context.Context, name, by, reason string, d time.Duration, until time.Time) (now, end time.Time, err error) {
-	till := ""
-	switch {
-	case d > 0:
-		till = "+" + strconv.FormatInt(ceilMilli(d), 10)
-	case !until.IsZero():
-		till = strconv.FormatInt(max(ceilUnixMilli(until), 0), 10)
-	}
-	return s.halt(ctx, []any{name, "pause", by, reason, till})
-}
-
-// ResumeSchedule ends a pause, if there is one. It returns Redis' time.
-func (s *Set) ResumeSchedule(ctx context.Context, name, by string) (now time.Time, err error) {
-	now, _, err = s.halt(ctx, []any{name, "resume", by, "", ""})
-	return now, err
-}
-
-func (s *Set) halt(ctx context.Context, args []any) (now, end time.Time, err error) {
-	reply, err := s.run(ctx, "halt", args)
-	if err != nil {
-		return time.Time{}, time.Time{}, err
-	}
-	list := toList(reply)
-	switch toText(item(list, 0)) {
-	case "missing":
-		return time.Time{}, time.Time{}, job.ErrNotFound
-	case "past":
-		return time.Time{}, time.Time{}, ErrPast
-	}
-	return toTime(item(list, 1)), toTime(item(list, 2)), nil
 }

@@ -29,6 +29,16 @@ type Verdict struct {
 	Stack  string
 }
 
+// Paused is a schedule that the end of one of its runs has paused.
+type Paused struct{ Schedule, Reason string }
+
+func decodePaused(list []any) (paused []Paused) {
+	for i := 0; i+1 < len(list); i += 2 {
+		paused = append(paused, Paused{toText(list[i]), toText(list[i+1])})
+	}
+	return paused
+}
+
 // Complete ends jobs whose handlers returned nil and reports those whose lease was
 // stale.
 func (s *Set) Complete(ctx context.Context, leases []Lease) (stale []string, err error) {

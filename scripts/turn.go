@@ -26,6 +26,7 @@ type TurnResult struct {
 	Stale       []string // of Complete
 	CompleteErr error
 	Failed      []job.State // of Fail
+	Paused      []Paused    // by Fail
 	FailErr     error
 	Reserved    Reserved
 	ReserveErr  error
@@ -76,6 +77,8 @@ func (s *Set) Turn(ctx context.Context, t Turn) TurnResult {
 	if fail >= 0 {
 		if r.FailErr = parts[fail].err; r.FailErr == nil {
 			r.Failed = outcomes(parts[fail].reply, len(t.Fail))
+			list := toList(parts[fail].reply)
+			r.Paused = decodePaused(list[min(len(t.Fail), len(list)):])
 		}
 	}
 	if reserve >= 0 {

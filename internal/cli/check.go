@@ -45,7 +45,7 @@ type checkProblem struct {
 }
 
 func (p *program) check(c *cli.Context) error {
-	sources, unreadable, err := p.readSources(c.Context, c.Args().Slice())
+	sources, err := p.readSources(c.Context, c.Args().Slice())
 	if err != nil {
 		return err
 	}
@@ -56,8 +56,6 @@ func (p *program) check(c *cli.Context) error {
 		return err
 	}
 	switch {
-	case len(unreadable) > 0:
-		return &failure{code: exitFile, err: unreadable, next: "the rest was checked without what could not be read"}
 	case result.Errors() > 0:
 		return &failure{code: exitFile, err: errors.New("the schedules are not valid"), told: true}
 	case result.Warnings() > 0 && c.Bool("strict"):
@@ -66,10 +64,10 @@ func (p *program) check(c *cli.Context) error {
 	return nil
 }
 
-// readSources reads every file it can.
-func (p *program) readSources(ctx context.Context, names []string) (sources []schedulefile.Source, unreadable several, err error) {
+// readSources reads every file; one that cannot be read is a source with an error.
+func (p *program) readSources(ctx context.Context, names []string) (sources []schedulefile.Source, err error) {
 	if len(names) == 0 {
-		return nil, nil, usage("check needs a FILE", "such as bide check schedules.yaml, or - for standard input")
+		return nil, usage("check needs a FILE", "such as bide check schedules.yaml, or - for standard input")
 	}
 	stdin := false
 	for _, name := range names {
@@ -77,7 +75,7 @@ func (p *program) readSources(ctx context.Context, names []string) (sources []sc
 		var err error
 		if name == "-" {
 			if stdin {
-				return nil, nil, usage("- is given twice, and there is one standard input", "name files instead")
+				return nil, usage("- is given twice, and there is one standard input", "name files instead")
 			}
 			stdin = true
 			data, _, err = readAtMost(ctx, p.env.Stdin)
@@ -85,15 +83,11 @@ func (p *program) readSources(ctx context.Context, names []string) (sources []sc
 			data, err = readFile(ctx, name)
 		}
 		if errors.Is(err, errInterrupted) {
-			return nil, nil, &failure{code: exitInterrupted, err: errInterrupted, next: "nothing was checked"}
+			return nil, &failure{code: exitInterrupted, err: errInterrupted, next: "nothing was checked"}
 		}
-		if err != nil {
-			unreadable = append(unreadable, err)
-			continue
-		}
-		sources = append(sources, schedulefile.Source{Name: name, Data: data})
+		sources = append(sources, schedulefile.Source{Name: name, Data: data, Err: err})
 	}
-	return sources, unreadable, nil
+	return sources, nil
 }
 
 // readFile reads a file to a bound that is beyond what a schedules file may have.
@@ -113,6 +107,11 @@ func (p *program) writeCheck(result schedulefile.Result) error {
 		_, err := fmt.Fprintln(p.stdout, schedulefile.Summary(result))
 		return err
 	}
+	return p.writeProblems(result)
+}
+
+// writeProblems writes what is wrong with files as JSON.
+func (p *program) writeProblems(result schedulefile.Result) error {
 	reply := checkReply{result.Schedules, result.Errors(), result.Warnings(), []checkProblem{}}
 	for _, e := range result.Problems {
 		reply.Problems = append(reply.Problems, checkProblem{

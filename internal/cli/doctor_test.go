@@ -37,6 +37,7 @@ type patient struct {
 	live    []scripts.Worker
 	waits   scripts.Unserved
 	applied []scripts.Applied
+	held    []scripts.Progress
 	orphan  scripts.Orphans
 	pings   []time.Duration
 	ahead   time.Duration
@@ -74,14 +75,17 @@ func healthy() *patient {
 			n++
 			return p.pings[n%len(p.pings)], nil
 		},
-		spikes:        func(context.Context) ([]spike, error) { return p.spike, nil },
-		skew:          func(context.Context) (time.Duration, time.Duration, error) { return p.ahead, time.Millisecond, nil },
-		stats:         func(context.Context) (scripts.Stats, error) { return p.s, nil },
-		workers:       func(context.Context) ([]scripts.Worker, error) { return p.live, nil },
-		definitions:   func(context.Context) ([]scripts.Applied, error) { return p.applied, nil },
-		orphans:       func(context.Context, int) (scripts.Orphans, error) { return p.orphan, nil },
-		audit:         func(context.Context) (scripts.Sum, error) { return p.sum, nil },
-		zone:          loadZone,
+		spikes:      func(context.Context) ([]spike, error) { return p.spike, nil },
+		skew:        func(context.Context) (time.Duration, time.Duration, error) { return p.ahead, time.Millisecond, nil },
+		stats:       func(context.Context) (scripts.Stats, error) { return p.s, nil },
+		workers:     func(context.Context) ([]scripts.Worker, error) { return p.live, nil },
+		definitions: func(context.Context) ([]scripts.Applied, error) { return p.applied, nil },
+		orphans:     func(context.Context, int) (scripts.Orphans, error) { return p.orphan, nil },
+		audit:       func(context.Context) (scripts.Sum, error) { return p.sum, nil },
+		zone:        loadZone,
+		progress: func(context.Context, []string) (scripts.Progresses, error) {
+			return scripts.Progresses{Now: doctorNow, Schedules: p.held}, nil
+		},
 		lastRejection: func(context.Context) (scripts.Rejection, bool, error) { return scripts.Rejection{}, false, nil },
 	}
 	p.unserved = func(context.Context, []scripts.Worker, []scripts.QueueStats) (scripts.Unserved, error) {
@@ -206,6 +210,18 @@ func TestWhatTheDoctorFinds(t *testing.T) {
 		}, "workers.names", warns, "n4 (1 job), and 2 more"},
 		{"no workers", func(p *patient) { p.live = nil }, "workers.queues", failed, "no live process takes jobs, and 2 jobs wait"},
 		{"no workers needed", func(p *patient) { p.live, p.s.Sum.Waiting = nil, 0 }, "workers.queues", warns, "no live process takes jobs"},
+		{"paused itself", func(p *patient) {
+			p.held = []scripts.Progress{
+				{Name: "nightly", PausedAt: doctorNow, PausedBy: scripts.PausedItself, PausedReason: "3 runs in a row ended dead"},
+				{Name: "hooks", PausedAt: doctorNow, PausedBy: "ana", PausedReason: "db upgrade"},
+			}
+		}, "schedules.paused", warns, "1 schedule has paused itself: nightly (3 runs in a row ended dead)"},
+		{"paused by an operator", func(p *patient) {
+			p.held = []scripts.Progress{{Name: "nightly", PausedAt: doctorNow, PausedBy: "ana", PausedUntil: doctorNow.Add(time.Hour)}}
+		}, "schedules.paused", fine, "1 schedule is paused by operators, none by failures"},
+		{"resumed", func(p *patient) {
+			p.held = []scripts.Progress{{Name: "nightly", PausedAt: doctorNow.Add(-time.Hour), PausedBy: scripts.PausedItself, PausedUntil: doctorNow}}
+		}, "schedules.paused", fine, "no schedule is paused"},
 		{"files not in effect", func(p *patient) {
 			p.live = append(p.live, scripts.Worker{ID: "p-1", Fields: map[string]string{"host": "box", "pid": "7", "files": "refused as a whole: 1 error"}})
 		}, "schedules.load", warns, "box:7: refused as a whole: 1 error"},

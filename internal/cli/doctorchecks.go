@@ -27,6 +27,7 @@ var checks = []struct {
 	{"inbox.rejected", (*examination).inboxRejected},
 	{"jobs.orphans", (*examination).jobsOrphans},
 	{"audit.gap", (*examination).auditGap},
+	{"schedules.paused", (*examination).schedulesPaused},
 }
 
 // zonesCheck needs no Redis.

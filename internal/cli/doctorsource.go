@@ -27,6 +27,7 @@ type source struct {
 	workers       func(context.Context) ([]scripts.Worker, error)
 	unserved      func(context.Context, []scripts.Worker, []scripts.QueueStats) (scripts.Unserved, error)
 	definitions   func(context.Context) ([]scripts.Applied, error)
+	progress      func(ctx context.Context, names []string) (scripts.Progresses, error)
 	lastRejection func(context.Context) (scripts.Rejection, bool, error)
 	orphans       func(ctx context.Context, most int) (scripts.Orphans, error)
 	repair        func(ctx context.Context, most int) (scripts.Repairs, scripts.Orphans, error)
@@ -48,7 +49,7 @@ func sourceOf(c *conn) source {
 		write: c.set.Probe,
 		info:  asker.info, config: asker.config, ping: asker.ping, spikes: asker.spikes, skew: asker.skew,
 		stats: c.set.Stats, workers: c.set.Workers, unserved: c.set.FindUnserved, definitions: c.set.Definitions,
-		lastRejection: c.set.LastRejection, orphans: c.set.FindOrphans, repair: c.set.RepairAll, audit: c.set.Audit,
+		progress: c.set.Progress, lastRejection: c.set.LastRejection, orphans: c.set.FindOrphans, repair: c.set.RepairAll, audit: c.set.Audit,
 		zone: loadZone,
 	}
 }

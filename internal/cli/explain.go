@@ -132,7 +132,7 @@ func (p *program) showExplained(e *cronexpr.Expression, loc *time.Location, now 
 	if err := p.table(append(form.columns(), column{head: "when"}), rows); err != nil {
 		return err
 	}
-	if err := p.showClockChanges([]*cronexpr.Expression{e}, loc, now); err != nil {
+	if err := p.showClockChanges([]*cronexpr.Expression{e}, loc, now, cronexpr.Ahead(now), true); err != nil {
 		return err
 	}
 	return p.showWarnings(e.Warnings(loc, now))
@@ -179,15 +179,13 @@ func valueList(values []int, all int, name func(int) string) string {
 	return strings.Join(parts, ", ")
 }
 
-// clockYears is how far ahead clock changes are named.
-const clockYears = 2
-
-// showClockChanges lists the clock changes ahead and what they do to the runs.
-func (p *program) showClockChanges(expressions []*cronexpr.Expression, loc *time.Location, now time.Time) error {
+// showClockChanges lists the clock changes in (from, to] and what they do to the runs;
+// those that do nothing only if all are wanted.
+func (p *program) showClockChanges(expressions []*cronexpr.Expression, loc *time.Location, from, to time.Time, all bool) error {
 	var rows [][]cell
 	for i, e := range expressions {
-		for _, c := range e.ClockChanges(loc, now, now.AddDate(clockYears, 0, 0)) {
-			if i > 0 && !c.Touched {
+		for _, c := range e.ClockChanges(loc, from, to) {
+			if (i > 0 || !all) && !c.Touched {
 				continue
 			}
 			effect := plain(c.Effect)

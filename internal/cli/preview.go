@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -21,9 +22,9 @@ func (p *program) previewCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "file", Usage: "schedules `FILE`; may be given again, all are one set; - is standard input"},
 			&cli.StringSliceFlag{Name: "expr", Usage: "`EXPRESSION`; may be given again, all are one schedule"},
-			&cli.StringFlag{Name: "tz", Usage: "`ZONE` for --expr, such as Europe/Berlin (default UTC)"},
+			&cli.StringFlag{Name: "tz", Usage: "`ZONE` of --expr, such as Europe/Berlin (default UTC), and of times without an offset"},
 			&cli.StringFlag{Name: "count", Usage: "at most `N` runs of each schedule, up to 1000 (default 10)"},
-			&cli.StringFlag{Name: "from", Usage: "runs after `TIME` (default now)"},
+			&cli.StringFlag{Name: "from", Usage: "runs after `TIME` (default now), such as 2026-12-01, '2026-12-01 09:00' or 2026-12-01T09:00:00Z"},
 			&cli.StringFlag{Name: "until", Usage: "runs up to `TIME`"},
 			allowExecFlag(),
 		},
@@ -38,17 +39,57 @@ type window struct {
 	count       int
 }
 
+// asked is the window as it was asked for.
+type asked struct {
+	from, until moment
+	loc         *time.Location // of times without an offset; nil is that of each schedule
+	count       int
+}
+
+// of is the window of a schedule.
+func (a asked) of(now time.Time, d *scheduler.Definition) (window, error) {
+	loc := a.loc
+	if loc == nil {
+		var err error
+		if loc, err = time.LoadLocation(cmp.Or(d.TimeZone, "UTC")); err != nil {
+			return window{}, err
+		}
+	}
+	w := window{now: now, count: a.count}
+	if !a.from.isZero() {
+		w.from = a.from.in(loc)
+	}
+	if !a.until.isZero() {
+		w.until = a.until.in(loc)
+	}
+	if !w.until.After(w.from) && !w.from.IsZero() && !w.until.IsZero() {
+		return w, usage("--until: it is not after --from", "")
+	}
+	return w, nil
+}
+
+// clocks says on which clock times without an offset were read.
+func (a asked) clocks() string {
+	if !a.from.wall && !a.until.wall {
+		return ""
+	}
+	if a.loc != nil {
+		return clockWords("--from and --until", a.loc)
+	}
+	return "--from and --until without an offset: on the clock of each schedule"
+}
+
 func (p *program) preview(c *cli.Context) error {
 	v := &values{c: c}
-	w := window{count: v.number("count", 10, mostPreviewed)}
+	a := asked{count: v.number("count", 10, mostPreviewed)}
 	if found, ok := v.find("from"); ok {
-		w.from = v.instant(found)
+		a.from = v.moment(found)
 	}
 	if found, ok := v.find("until"); ok {
-		w.until = v.instant(found)
-		if !w.until.After(w.from) && !w.from.IsZero() && v.bad == nil {
-			v.refuse("--until", "it is not after --from")
-		}
+		a.until = v.moment(found)
+	}
+	if !a.from.isZero() && !a.until.isZero() && a.from.wall == a.until.wall && !a.until.at.After(a.from.at) {
+		v.refuse("--until", "it is not after --from")
 	}
 	names := scheduleNames(v, c.Args().Slice())
 	isFile, isExpr := c.IsSet("file"), c.IsSet("expr")
@@ -57,21 +98,24 @@ func (p *program) preview(c *cli.Context) error {
 		v.refuse("--file, --expr", "give one of them, not both")
 	case isExpr && len(names) > 0:
 		v.refuse("--expr", "an expression has no NAME")
-	case c.IsSet("tz") && !isExpr:
-		v.refuse("--tz", "it is the zone of --expr; schedules have their own")
+	case c.IsSet("tz") && !isExpr && !a.from.wall && !a.until.wall:
+		v.refuse("--tz", "it is the zone of --expr, and of times without an offset; schedules have their own")
 	}
 	loc := v.zone("tz")
 	if err := v.err(); err != nil {
 		return err
 	}
-	w.now = clock.Now()
+	if c.IsSet("tz") || isExpr {
+		a.loc = loc
+	}
+	now := clock.Now()
 	switch {
 	case isExpr:
 		list, err := fromExpressions(c.StringSlice("expr"), loc)
 		if err != nil {
 			return err
 		}
-		return p.writePreview(list, w)
+		return p.writePreview(list, now, a)
 	case isFile:
 		definitions, err := p.loadFiles(c, c.StringSlice("file"), false)
 		if err != nil {
@@ -81,19 +125,18 @@ func (p *program) preview(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		return p.writePreview(list, w)
+		return p.writePreview(list, now, a)
 	}
 	return p.withRedis(c.Context, shortCommand, func(ctx context.Context, conn *conn) error {
 		applied, err := p.manager(conn).List(ctx)
 		if err != nil {
 			return err
 		}
-		w.now = applied.Now
 		list, err := chosen(statuses(applied.Schedules), names, "no such schedule", "bide schedules list shows them")
 		if err != nil {
 			return err
 		}
-		return p.writePreview(list, w)
+		return p.writePreview(list, applied.Now, a)
 	})
 }
 
@@ -137,6 +180,10 @@ func chosen(list []previewed, names []string, missing, next string) ([]previewed
 	if len(names) == 0 {
 		return list, nil
 	}
+	all := make([]string, len(list))
+	for i, s := range list {
+		all[i] = s.definition.Name
+	}
 	var found []previewed
 	var errs several
 	for _, name := range names {
@@ -147,7 +194,7 @@ func chosen(list []previewed, names []string, missing, next string) ([]previewed
 			}
 		}
 		if len(found) == known {
-			errs = append(errs, fmt.Errorf("%s: %q", missing, name))
+			errs = append(errs, unknownSchedule(missing, name, all))
 		}
 	}
 	if errs != nil {
@@ -169,13 +216,20 @@ type previewItem struct {
 	Notes         []string `json:"notes"`
 }
 
-func (p *program) writePreview(list []previewed, w window) error {
+func (p *program) writePreview(list []previewed, now time.Time, a asked) error {
 	if len(list) == 0 && !p.set.json {
 		p.say("no schedules")
 		return nil
 	}
+	if words := a.clocks(); words != "" {
+		p.say("%s", words)
+	}
 	items := []previewItem{}
 	for i, s := range list {
+		w, err := a.of(now, &s.definition)
+		if err != nil {
+			return err
+		}
 		t, err := s.timeline(w)
 		if err != nil {
 			return err

@@ -17,20 +17,22 @@ func allowExecFlag() cli.Flag {
 }
 
 // loadFiles reads schedules files as one set. With any error in them the problems
-// are written and nothing is returned. Warnings are written too, if told.
+// are written, with -o json as check does instead of the command's own JSON, and
+// nothing is returned. Warnings are written too, if told.
 func (p *program) loadFiles(c *cli.Context, files []string, told bool) ([]scheduler.Definition, error) {
-	sources, unreadable, err := p.readSources(c.Context, files)
+	sources, err := p.readSources(c.Context, files)
 	if err != nil {
 		return nil, err
-	}
-	if len(unreadable) > 0 {
-		return nil, &failure{code: exitFile, err: unreadable, next: "nothing was done"}
 	}
 	options := app.CheckOptions()
 	options.AllowExec = c.Bool("allow-exec")
 	result := schedulefile.Load(sources, options)
 	bad := result.Fatal || result.Errors() > 0
-	if bad || told && !p.set.quiet {
+	if bad && p.set.json {
+		if err := p.writeProblems(result); err != nil {
+			return nil, err
+		}
+	} else if bad || told && !p.set.quiet {
 		schedulefile.Print(p.env.Stderr, result.Problems, p.set.colorErr)
 	}
 	if bad {

@@ -27,6 +27,10 @@ func (p *program) schedulesCommand() *cli.Command {
 func (p *program) schedulesListCommand() *cli.Command {
 	return &cli.Command{
 		Name: "list", Usage: "list the applied schedules, by name",
+		Description: "LAST RUN, STARTED and TOOK are of the newest run that was started; ticks that did not run are not among them.\n" +
+			"OPEN counts the runs that are due and have not ended: waiting for a worker, active, or pausing before another\n" +
+			"attempt. MISSED are the ticks that did not run for the reasons catchUp, deadline and paused, SKIPPED those for\n" +
+			"overlap.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "state", Usage: "only those in `STATE`: active, suspended, paused or ended"},
 			labelFlag(),
@@ -118,13 +122,13 @@ func (p *program) showSchedules(list []scheduler.Status, t times) error {
 			next = plain("never")
 		}
 		rows = append(rows, []cell{
-			plain(s.Definition.Name), scheduleStateCell(s), next, stateCell(s.LastOutcome), plain(t.show(s.LastStarted)), plain(took(s.LastDuration)),
+			plain(s.Definition.Name), scheduleStateCell(s), next, endCell(s.LastRun.Outcome, s.LastRun.Reason), plain(t.show(s.LastRun.Started)), plain(ran(s.LastRun)),
 			failingCell(s.ConsecutiveFailures), counted(s.Running), counted(s.Missed), counted(s.Skipped), plain(s.Definition.Owner), plain(pauseNote(s, t)),
 		})
 	}
 	return p.table([]column{
-		{head: "name", yield: 1}, {head: "state"}, {head: "next"}, {head: "last"}, {head: "started", optional: true}, {head: "took", right: true, optional: true},
-		{head: "failing", right: true, optional: true}, {head: "running", right: true, optional: true}, {head: "missed", right: true, optional: true},
+		{head: "name", yield: 1}, {head: "state"}, {head: "next"}, {head: "last run"}, {head: "started", optional: true}, {head: "took", right: true, optional: true},
+		{head: "failing", right: true, optional: true}, {head: "open", right: true, optional: true}, {head: "missed", right: true, optional: true},
 		{head: "skipped", right: true, optional: true}, {head: "owner", yield: 2, optional: true}, {head: "pause", yield: 2, optional: true},
 	}, rows)
 }
@@ -190,6 +194,14 @@ func took(d time.Duration) string {
 		return duration.Format(d.Round(time.Millisecond))
 	}
 	return duration.Format(d.Round(time.Second))
+}
+
+// ran is how long the newest run took, empty while it is active.
+func ran(r scheduler.LastRun) string {
+	if r.Finished.IsZero() {
+		return ""
+	}
+	return took(r.Duration)
 }
 
 // oneSchedule is the argument of a command that takes one schedule.

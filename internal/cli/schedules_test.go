@@ -29,7 +29,7 @@ func inJSON(t *testing.T, reply any) string {
 func TestScheduleJSONOfNothing(t *testing.T) {
 	t.Parallel()
 	empty := scheduler.Status{Definition: scheduler.Definition{Name: "a", Schedule: []string{"@daily"}, Job: "mail"}, State: scheduler.ScheduleActive, LastDuration: -1}
-	item := `"name":"a","schedule":["@daily"],"timeZone":"UTC","job":"mail","queue":"medium","state":"active","next":null,"lastTick":null,` +
+	item := `"name":"a","schedule":["@daily"],"timeZone":"UTC","job":"mail","queue":"medium","state":"active","next":null,"lastTick":null,"lastRun":null,` +
 		`"lastOutcome":null,"lastStarted":null,"lastDurationSeconds":null,"lastSuccess":null,"consecutiveFailures":0,"running":0,"missed":0,` +
 		`"skipped":0,"owner":null,"labels":null,"pause":null`
 	for _, tt := range []struct {
@@ -38,11 +38,11 @@ func TestScheduleJSONOfNothing(t *testing.T) {
 	}{
 		{scheduleItemOf(empty), "{" + item + "}"},
 		{scheduleWholeOf(scheduler.Details{Status: empty}), "{" + item +
-			`,"definition":{"schedule":["@daily"],"timeZone":"UTC","job":"mail","args":null,"queue":"medium","timeoutSeconds":600,` +
+			`,"lastTickOutcome":null,"lastTickReason":null,"definition":{"schedule":["@daily"],"timeZone":"UTC","job":"mail","args":null,"queue":"medium","timeoutSeconds":600,` +
 			`"retry":{"maxAttempts":4,"minBackoffSeconds":1,"maxBackoffSeconds":3600},"suspend":false,"concurrencyPolicy":"Forbid","catchUp":"Latest",` +
 			`"startingDeadlineSeconds":3600,"jitterSeconds":0,"startAt":null,"endAt":null,"history":{"successful":100,"failed":100},"pauseAfterFailures":0,` +
 			`"description":null,"owner":null,"runbook":null,"labels":null},` +
-			`"source":{"file":null,"line":null,"appliedBy":null,"appliedAt":null},"warnings":[],"upcoming":[],"history":[]}`},
+			`"source":{"file":null,"line":null,"appliedBy":null,"appliedAt":null,"setAppliedBy":null,"setAppliedAt":null},"warnings":[],"upcoming":[],"history":[]}`},
 		{runItemOf(scheduler.Run{ID: "a@x", Outcome: scheduler.OutcomeMissed, Duration: -1}), `{"id":"a@x","tick":null,"trigger":null,"outcome":"missed","reason":null,` +
 			`"due":null,"started":null,"finished":null,"durationSeconds":null,"attempts":0,"lost":0,"worker":null,"lastError":null}`},
 		{differenceOf(scheduler.Difference{}), `{"added":[],"changed":[],"removed":[],"unchanged":0,"applied":false,"replaced":null}`},
@@ -107,7 +107,7 @@ func TestScheduleTables(t *testing.T) {
 	}
 	s := scheduler.Status{
 		Definition: d, State: scheduler.SchedulePaused, Pause: &scheduler.Hold{By: evil, Reason: evil, At: now, Until: now.Add(time.Hour)},
-		LastOutcome: job.Dead, LastStarted: now, LastDuration: 90 * time.Second, ConsecutiveFailures: 3, Running: 1, Missed: 1234, Skipped: 5,
+		LastRun: scheduler.LastRun{Outcome: "dead", Reason: job.ReasonAttempts, Started: now, Finished: now.Add(90 * time.Second), Duration: 90 * time.Second}, ConsecutiveFailures: 3, Running: 1, Missed: 1234, Skipped: 5,
 	}
 	run := scheduler.Run{ID: "sync-exchange-rates@2026-12-01T00:30:00Z", Tick: now, Outcome: "dead", Reason: job.ReasonAttempts, Due: now,
 		Started: now.Add(time.Second), Duration: time.Second, Attempts: 4, Lost: 1, LastError: evil, Trigger: job.TriggerSchedule}
@@ -122,7 +122,7 @@ func TestScheduleTables(t *testing.T) {
 			},
 			"history": func(p *program) error { return p.showRuns([]scheduler.Run{run}, times{form: "relative", now: now}) },
 			"preview": func(p *program) error {
-				return p.writePreview(statuses([]scheduler.Status{s}), window{now: now, count: 20})
+				return p.writePreview(statuses([]scheduler.Status{s}), now, asked{count: 20})
 			},
 		} {
 			var out bytes.Buffer
@@ -135,7 +135,7 @@ func TestScheduleTables(t *testing.T) {
 		var out bytes.Buffer
 		p := &program{env: Env{Terminal: width > 0, Width: width}, stdout: &output{w: &out}}
 		p.set.times = "relative"
-		if err := p.showSchedule(scheduler.Details{Status: s, Now: now, AppliedBy: evil, AppliedAt: now, Upcoming: upcoming, History: []scheduler.Run{run}}); err != nil {
+		if err := p.showSchedule(scheduler.Details{Status: s, Now: now, AppliedBy: evil, AppliedAt: now, SetAppliedBy: evil, SetAppliedAt: now, Upcoming: upcoming, History: []scheduler.Run{run}}); err != nil {
 			t.Fatal(err)
 		}
 		checkLines(t, "show", out.String(), 0) // its pairs are lines of any length
@@ -166,8 +166,8 @@ func TestPreviewOfAPauseWithAnEnd(t *testing.T) {
 	}
 	var out bytes.Buffer
 	p := &program{stdout: &output{w: &out}}
-	w := window{now: now, count: 3}
-	if err := p.writePreview(statuses([]scheduler.Status{s}), w); err != nil {
+	w := asked{count: 3}
+	if err := p.writePreview(statuses([]scheduler.Status{s}), now, w); err != nil {
 		t.Fatal(err)
 	}
 	want := `a  Every hour, UTC
@@ -182,7 +182,7 @@ Mon 2026-11-30 15:00  in 2h30m
 	}
 	out.Reset()
 	p.set.json = true
-	if err := p.writePreview(statuses([]scheduler.Status{s}), w); err != nil {
+	if err := p.writePreview(statuses([]scheduler.Status{s}), now, w); err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.Count(out.String(), `"notes":["does not run: paused by ana until 2026-11-30T14:00:00Z: db upgrade"]`); got != 1 {

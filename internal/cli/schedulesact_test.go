@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bide-go/bide/internal/redistest"
+	"github.com/bide-go/bide/job"
 	"github.com/bide-go/bide/scheduler"
 )
 
@@ -45,7 +46,7 @@ func TestInterruptedWait(t *testing.T) {
 		if code != 130 || stdout != "" || !strings.Contains(stderr, "interrupted while run a@") {
 			t.Errorf("exit code %d %q %q, want 130", code, stdout, stderr)
 		}
-		if page, err := m.History(t.Context(), "a", scheduler.HistoryFilter{}); err != nil || page.Runs[0].Outcome != scheduler.OutcomeActive {
+		if page, err := m.History(t.Context(), "a", scheduler.HistoryFilter{}); err != nil || page.Runs[0].Outcome != scheduler.Outcome(job.Waiting) {
 			t.Errorf("the run: %+v, %v", page, err)
 		}
 	})

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -16,8 +17,9 @@ func (p *program) schedulesBackfillCommand() *cli.Command {
 		Description: "Makes a job of every tick from --from up to and without --to, at most 10,000, whether or not it ran before.\n" +
 			"They run oldest first, one at a time unless the concurrency policy is Allow. Counts them and asks first.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "from", Usage: "ticks from `TIME` on"},
+			&cli.StringFlag{Name: "from", Usage: "ticks from `TIME` on, such as 2026-12-01, '2026-12-01 09:00' or 2026-12-01T09:00:00Z"},
 			&cli.StringFlag{Name: "to", Usage: "ticks before `TIME`"},
+			&cli.StringFlag{Name: "tz", Usage: "`ZONE` of times without an offset (default the schedule's)"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "change nothing, only count them"},
 		},
 		Action: p.schedulesBackfill,
@@ -40,22 +42,36 @@ func (p *program) schedulesBackfill(c *cli.Context) error {
 		return err
 	}
 	v := &values{c: c}
-	var from, to time.Time
+	var first, end moment
 	for _, e := range []struct {
 		flag string
-		to   *time.Time
-	}{{"from", &from}, {"to", &to}} {
+		to   *moment
+	}{{"from", &first}, {"to", &end}} {
 		if found, ok := v.find(e.flag); ok {
-			*e.to = v.instant(found)
+			*e.to = v.moment(found)
 		} else if !c.IsSet(e.flag) {
-			v.refuse("--"+e.flag, "give a time, such as 2026-12-01T00:00:00Z")
+			v.refuse("--"+e.flag, "give a time, such as 2026-12-01, '2026-12-01 09:00' or 2026-12-01T09:00:00Z")
 		}
 	}
-	if v.bad == nil && !to.After(from) {
-		v.refuse("--to", "it is not after --from")
+	wall := first.wall || end.wall
+	if c.IsSet("tz") && !wall && v.bad == nil {
+		v.refuse("--tz", "it is the zone of times without an offset")
 	}
+	loc := v.zone("tz")
 	if err := v.err(); err != nil {
 		return err
+	}
+	if wall && !c.IsSet("tz") {
+		if loc, err = p.zoneOf(c, name); err != nil {
+			return err
+		}
+	}
+	from, to := first.in(loc), end.in(loc)
+	if !to.After(from) {
+		return usage("--to: it is not after --from", "see "+c.Command.HelpName+" --help")
+	}
+	if wall {
+		p.say("%s, that is from %s to %s", clockWords("--from and --to", loc), from.Format(time.RFC3339), to.Format(time.RFC3339))
 	}
 	fill := func(dryRun bool) (result scheduler.Backfilled, err error) {
 		err = p.onSchedule(c, name, func(ctx context.Context, _ *conn, m *scheduler.Manager) (err error) {
@@ -88,6 +104,19 @@ func (p *program) schedulesBackfill(c *cli.Context) error {
 		return writeErr
 	}
 	return err
+}
+
+// zoneOf is the zone of an applied schedule.
+func (p *program) zoneOf(c *cli.Context, name string) (loc *time.Location, err error) {
+	err = p.onSchedule(c, name, func(ctx context.Context, _ *conn, m *scheduler.Manager) error {
+		d, err := m.Show(ctx, name)
+		if err != nil {
+			return err
+		}
+		loc, err = time.LoadLocation(cmp.Or(d.Definition.TimeZone, "UTC"))
+		return err
+	})
+	return loc, err
 }
 
 func (p *program) writeBackfilled(b scheduler.Backfilled) error {

@@ -82,7 +82,7 @@ func (p *program) schedulesHistory(c *cli.Context) error {
 func (p *program) showRuns(runs []scheduler.Run, t times) error {
 	var rows [][]cell
 	for _, r := range runs {
-		outcome := outcomeCell(r)
+		outcome := endCell(r.Outcome, r.Reason)
 		when := r.Started
 		if when.IsZero() {
 			when = r.Due
@@ -103,14 +103,14 @@ func (p *program) showRuns(runs []scheduler.Run, t times) error {
 	}, rows)
 }
 
-// outcomeCell names how a run ended, and why.
-func outcomeCell(r scheduler.Run) cell {
-	c := stateCell(job.State(r.Outcome))
-	if r.Outcome == scheduler.OutcomeMissed {
+// endCell names how a run ended, and why.
+func endCell(o scheduler.Outcome, why job.Reason) cell {
+	c := stateCell(job.State(o))
+	if o == scheduler.OutcomeMissed {
 		c.paint = yellow
 	}
-	if r.Reason != "" {
-		c.text += " (" + string(r.Reason) + ")"
+	if why != "" {
+		c.text += " (" + string(why) + ")"
 	}
 	return c
 }

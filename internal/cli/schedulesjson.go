@@ -20,6 +20,7 @@ type scheduleItem struct {
 	State               string            `json:"state"`
 	Next                stamp             `json:"next"`
 	LastTick            stamp             `json:"lastTick"`
+	LastRun             *lastRunReply     `json:"lastRun"`
 	LastOutcome         text              `json:"lastOutcome"`
 	LastStarted         stamp             `json:"lastStarted"`
 	LastDurationSeconds *seconds          `json:"lastDurationSeconds"`
@@ -33,6 +34,26 @@ type scheduleItem struct {
 	Pause               *pauseReply       `json:"pause"`
 }
 
+// lastRunReply is the newest run that was started.
+type lastRunReply struct {
+	Outcome         text     `json:"outcome"`
+	Reason          text     `json:"reason"`
+	Started         stamp    `json:"started"`
+	Finished        stamp    `json:"finished"`
+	DurationSeconds *seconds `json:"durationSeconds"`
+}
+
+func lastRunOf(r scheduler.LastRun) *lastRunReply {
+	if r.Started.IsZero() {
+		return nil
+	}
+	reply := &lastRunReply{Outcome: text(r.Outcome), Reason: text(r.Reason), Started: stamp(r.Started), Finished: stamp(r.Finished)}
+	if !r.Finished.IsZero() {
+		reply.DurationSeconds = spanOf(r.Duration)
+	}
+	return reply
+}
+
 type pauseReply struct {
 	By     text  `json:"by"`
 	Reason text  `json:"reason"`
@@ -44,18 +65,22 @@ func scheduleItemOf(s scheduler.Status) scheduleItem {
 	d := s.Definition
 	item := scheduleItem{
 		Name: d.Name, Schedule: d.Schedule, TimeZone: cmp.Or(d.TimeZone, "UTC"), Job: d.Job, Queue: cmp.Or(d.Queue, job.DefaultQueue),
-		State: string(s.State), Next: stamp(s.Next), LastTick: stamp(s.LastTick), LastOutcome: text(s.LastOutcome),
+		State: string(s.State), Next: stamp(s.Next), LastTick: stamp(s.LastTick), LastRun: lastRunOf(s.LastRun), LastOutcome: text(s.LastOutcome),
 		LastStarted: stamp(s.LastStarted), LastDurationSeconds: spanOf(s.LastDuration), LastSuccess: stamp(s.LastSuccess),
 		ConsecutiveFailures: s.ConsecutiveFailures, Running: s.Running, Missed: s.Missed, Skipped: s.Skipped,
-		Owner: text(d.Owner), Labels: d.Labels,
+		Owner: text(d.Owner), Labels: d.Labels, Pause: pauseOf(s.Pause),
 	}
 	if len(item.Labels) == 0 {
 		item.Labels = nil
 	}
-	if h := s.Pause; h != nil {
-		item.Pause = &pauseReply{text(h.By), text(h.Reason), stamp(h.At), stamp(h.Until)}
-	}
 	return item
+}
+
+func pauseOf(h *scheduler.Hold) *pauseReply {
+	if h == nil {
+		return nil
+	}
+	return &pauseReply{text(h.By), text(h.Reason), stamp(h.At), stamp(h.Until)}
 }
 
 // spanOf is a duration in JSON, null if it is negative: there is none.
@@ -70,18 +95,24 @@ func spanOf(d time.Duration) *seconds {
 // scheduleWhole is a schedule with its surroundings.
 type scheduleWhole struct {
 	scheduleItem
-	Definition definitionReply `json:"definition"`
-	Source     sourceReply     `json:"source"`
-	Warnings   []warningReply  `json:"warnings"`
-	Upcoming   []upcomingReply `json:"upcoming"`
-	History    []runItem       `json:"history"`
+	LastTickOutcome text            `json:"lastTickOutcome"`
+	LastTickReason  text            `json:"lastTickReason"`
+	Definition      definitionReply `json:"definition"`
+	Source          sourceReply     `json:"source"`
+	Warnings        []warningReply  `json:"warnings"`
+	Upcoming        []upcomingReply `json:"upcoming"`
+	History         []runItem       `json:"history"`
 }
 
+// sourceReply is where the definition came from when it was last changed, and who
+// last changed anything in the set.
 type sourceReply struct {
-	File      text  `json:"file"`
-	Line      *int  `json:"line"`
-	AppliedBy text  `json:"appliedBy"`
-	AppliedAt stamp `json:"appliedAt"`
+	File         text  `json:"file"`
+	Line         *int  `json:"line"`
+	AppliedBy    text  `json:"appliedBy"`
+	AppliedAt    stamp `json:"appliedAt"`
+	SetAppliedBy text  `json:"setAppliedBy"`
+	SetAppliedAt stamp `json:"setAppliedAt"`
 }
 
 type upcomingReply struct {
@@ -153,7 +184,11 @@ func definitionOf(d scheduler.Definition) definitionReply {
 func scheduleWholeOf(d scheduler.Details) scheduleWhole {
 	r := scheduleWhole{
 		scheduleItem: scheduleItemOf(d.Status), Definition: definitionOf(d.Definition),
-		Source:   sourceReply{File: text(d.Definition.File), AppliedBy: text(d.AppliedBy), AppliedAt: stamp(d.AppliedAt)},
+		LastTickOutcome: text(d.LastTickOutcome), LastTickReason: text(d.LastTickReason),
+		Source: sourceReply{
+			File: text(d.Definition.File), AppliedBy: text(d.AppliedBy), AppliedAt: stamp(d.AppliedAt),
+			SetAppliedBy: text(d.SetAppliedBy), SetAppliedAt: stamp(d.SetAppliedAt),
+		},
 		Warnings: []warningReply{}, Upcoming: []upcomingReply{}, History: []runItem{},
 	}
 	if line := d.Definition.Line; line > 0 {
@@ -177,10 +212,11 @@ func definitionWarnings(d scheduler.Definition, now time.Time) []cronexpr.Warnin
 	if err != nil {
 		return nil // it was applied, so it has a zone
 	}
+	from, to := d.Within(now, cronexpr.Ahead(now))
 	var all []cronexpr.Warning
 	for _, text := range d.Schedule {
 		if e, err := cronexpr.Parse(text); err == nil {
-			all = append(all, e.Warnings(loc, now)...)
+			all = append(all, e.WarningsWithin(loc, from, to)...)
 		}
 	}
 	return all

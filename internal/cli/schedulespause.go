@@ -49,6 +49,8 @@ type heldItem struct {
 	Name  string `json:"name"`
 	State string `json:"state"`
 	Until stamp  `json:"until"`
+	// Replaced is the earlier pause that this one took the place of.
+	Replaced *pauseReply `json:"replaced"`
 }
 
 func (p *program) schedulesPause(c *cli.Context) error {
@@ -130,7 +132,7 @@ func (p *program) hold(c *cli.Context, v *values, word string, do func(context.C
 				fatal = err
 				break
 			}
-			errs = append(errs, noSchedule(name, err))
+			errs = append(errs, noSchedule(ctx, conn, name, err))
 		}
 		if err := p.writeHeld(items); err != nil {
 			return err
@@ -156,7 +158,7 @@ func (p *program) writeHeld(held []scheduler.Paused) error {
 	if p.set.json {
 		items := []heldItem{}
 		for _, h := range held {
-			items = append(items, heldItem{h.Name, string(h.State), stamp(h.Until)})
+			items = append(items, heldItem{h.Name, string(h.State), stamp(h.Until), pauseOf(h.Replaced)})
 		}
 		return p.writeJSON(struct {
 			Items []heldItem `json:"items"`
@@ -168,8 +170,30 @@ func (p *program) writeHeld(held []scheduler.Paused) error {
 		if !h.Until.IsZero() {
 			fmt.Fprintf(&b, " until %s", stamp(h.Until))
 		}
+		if r := h.Replaced; r != nil {
+			b.WriteString(replacedWords(*r, h.Until))
+		}
 		b.WriteString("\n")
 	}
 	_, err := p.stdout.Write([]byte(b.String()))
 	return err
+}
+
+// replacedWords say what a pause has taken the place of: one that ends by itself may
+// have become one that does not.
+func replacedWords(before scheduler.Hold, until time.Time) string {
+	words := " without end"
+	if !until.IsZero() {
+		words = ""
+	}
+	words += "; the pause before was by " + clean(before.By)
+	if before.Until.IsZero() {
+		words += " without end"
+	} else {
+		words += " until " + stamp(before.Until).String()
+	}
+	if before.Reason != "" {
+		words += ": " + clean(before.Reason)
+	}
+	return words
 }

@@ -29,16 +29,30 @@ func (p *program) schedulesShowCommand() *cli.Command {
 // of that name.
 func (p *program) onSchedule(c *cli.Context, name string, f func(ctx context.Context, conn *conn, m *scheduler.Manager) error) error {
 	return p.withRedis(c.Context, shortCommand, func(ctx context.Context, conn *conn) error {
-		return noSchedule(name, f(ctx, conn, p.manager(conn)))
+		return noSchedule(ctx, conn, name, f(ctx, conn, p.manager(conn)))
 	})
 }
 
 // noSchedule turns "not found" into words about schedules.
-func noSchedule(name string, err error) error {
+func noSchedule(ctx context.Context, conn *conn, name string, err error) error {
 	if !errors.Is(err, job.ErrNotFound) {
 		return err
 	}
-	return &failure{code: exitState, err: fmt.Errorf("no such schedule: %q", name), next: "bide schedules list shows them"}
+	var names []string
+	applied, _ := conn.set.Definitions(ctx) // without them there is no guess
+	for _, a := range applied {
+		names = append(names, a.Name)
+	}
+	return &failure{code: exitState, err: unknownSchedule("no such schedule", name, names), next: "bide schedules list shows them"}
+}
+
+// unknownSchedule says that none of names is the one meant, and which it may be.
+func unknownSchedule(missing, name string, names []string) error {
+	guess := ""
+	if near := nearest(name, names); near != "" {
+		guess = fmt.Sprintf(" (did you mean %q?)", near)
+	}
+	return fmt.Errorf("%s: %q%s", missing, name, guess)
 }
 
 func (p *program) schedulesShow(c *cli.Context) error {
@@ -69,13 +83,13 @@ func (p *program) showSchedule(d scheduler.Details) error {
 	state := scheduleStateCell(d.Status)
 	list := []pair{
 		{"name", plain(d.Definition.Name)}, {"state", state},
-		{"next", plain(t.both(d.Next))}, {"last tick", plain(t.both(d.LastTick))},
-		{"last run", lastRunCell(d.Status, t)}, {"last success", plain(t.both(d.LastSuccess))},
-		{"failing", failingCell(d.ConsecutiveFailures)}, {"running", counted(d.Running)},
+		{"next", plain(t.both(d.Next))}, {"last tick", lastTickCell(d, t)},
+		{"last run", lastRunCell(d.LastRun, t)}, {"last success", plain(t.both(d.LastSuccess))},
+		{"failing", failingCell(d.ConsecutiveFailures)}, {"open runs", counted(d.Running)},
 		{"missed", counted(d.Missed)}, {"skipped", counted(d.Skipped)},
 	}
 	list = append(list, definitionPairs(d.Definition, t)...)
-	list = append(list, pair{"source", plain(sourceWords(d, t))})
+	list = append(list, pair{"source", plain(sourceWords(d, t))}, pair{"set", plain(setWords(d, t))})
 	if err := p.pairs(list); err != nil {
 		return err
 	}
@@ -93,16 +107,33 @@ func (p *program) showSchedule(d scheduler.Details) error {
 	return p.showRuns(d.History, t)
 }
 
-func lastRunCell(s scheduler.Status, t times) cell {
-	if s.LastOutcome == "" {
+// lastTickCell says which tick came last, and what became of it: it may not have run.
+func lastTickCell(d scheduler.Details, t times) cell {
+	if d.LastTick.IsZero() {
 		return plain("")
 	}
-	c := stateCell(s.LastOutcome)
-	if !s.LastStarted.IsZero() {
-		c.text += ", started " + t.both(s.LastStarted)
+	c := endCell(d.LastTickOutcome, d.LastTickReason)
+	if c.text == "" {
+		c.text = "planned"
+	} else {
+		c.text += ", planned"
 	}
-	if s.LastDuration >= 0 {
-		c.text += ", took " + took(s.LastDuration)
+	c.text += " for " + t.both(d.LastTick)
+	return c
+}
+
+// lastRunCell says when the newest run began and how it ended.
+func lastRunCell(r scheduler.LastRun, t times) cell {
+	if r.Started.IsZero() {
+		return plain("")
+	}
+	c := endCell(r.Outcome, r.Reason)
+	if c.text != "" {
+		c.text += ", "
+	}
+	c.text += "started " + t.both(r.Started)
+	if !r.Finished.IsZero() {
+		c.text += ", ended " + t.both(r.Finished) + ", took " + took(r.Duration)
 	}
 	return c
 }
@@ -133,7 +164,16 @@ func definitionPairs(d scheduler.Definition, t times) []pair {
 	return list
 }
 
-// sourceWords say where a definition came from.
+// setWords say who last changed anything in the set of schedules.
+func setWords(d scheduler.Details, t times) string {
+	if d.SetAppliedBy == "" {
+		return ""
+	}
+	return "last changed by " + d.SetAppliedBy + " " + t.both(d.SetAppliedAt)
+}
+
+// sourceWords say where a definition came from when it was last changed, and through
+// whom: an entry that has only moved in its file is unchanged.
 func sourceWords(d scheduler.Details, t times) string {
 	words := cmp.Or(d.Definition.File, "unknown")
 	if d.Definition.Line > 0 {

@@ -49,6 +49,7 @@ func (s previewed) timeline(w window) (timeline, error) {
 		}
 		t.expressions = append(t.expressions, e)
 	}
+	from, _ = s.definition.Within(from, from)
 	t.annotate(from)
 	return t, nil
 }
@@ -172,7 +173,12 @@ func (p *program) showTimeline(t timeline, w window) error {
 	if from.IsZero() {
 		from = w.now
 	}
-	return p.showClockChanges(t.expressions, t.loc, from)
+	to := cronexpr.Ahead(from)
+	if !w.until.IsZero() && w.until.Before(to) {
+		to = w.until
+	}
+	from, to = t.definition.Within(from, to)
+	return p.showClockChanges(t.expressions, t.loc, from, to, false)
 }
 
 // within says when there is no run.

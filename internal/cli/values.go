@@ -128,15 +128,6 @@ func (v *values) number(flag string, unset, most int) int {
 	return n
 }
 
-// instant reads a time with its offset.
-func (v *values) instant(found value) time.Time {
-	t, err := time.Parse(time.RFC3339, found.text)
-	if err != nil {
-		v.refuse(found.from, fmt.Sprintf("%q is not a time with its offset, such as 2026-12-01T09:00:00+01:00 or 2026-12-01T08:00:00Z", found.text))
-	}
-	return t
-}
-
 // when reads --in and --at, of which at most one may be given.
 func (v *values) when() (in time.Duration, at time.Time, given bool) {
 	after, hasIn := v.find("in")

@@ -62,15 +62,15 @@ type clockNote struct {
 	hint                   string
 }
 
-// clockChanges names the clock changes of the two years from now on that skip or
-// repeat a wall time of the expression. Interval jobs of all 24 hours are left out.
-func (e *Expression) clockChanges(loc *time.Location, now time.Time) []Warning {
+// clockChanges names the clock changes in (from, to] that skip or repeat a wall time
+// of the expression. Interval jobs of all 24 hours are left out.
+func (e *Expression) clockChanges(loc *time.Location, from, to time.Time) []Warning {
 	type group struct {
 		clockNote
 		dates []string
 	}
 	var groups []group
-	for _, c := range changes(now, loc) {
+	for _, c := range changesIn(from, to, loc) {
 		n, ok := e.note(c)
 		if !ok {
 			continue

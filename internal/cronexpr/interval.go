@@ -116,8 +116,11 @@ func (e *Expression) before(at, longest int64, loc *time.Location) (int64, bool)
 
 // changes are the clock changes of the two years from now on.
 func changes(now time.Time, loc *time.Location) []change {
-	return changesIn(now, now.AddDate(2, 0, 0), loc)
+	return changesIn(now, Ahead(now), loc)
 }
+
+// Ahead is how far ahead of now clock changes are named: two years.
+func Ahead(now time.Time) time.Time { return now.AddDate(2, 0, 0) }
 
 // changesIn are the clock changes in (from, to].
 func changesIn(from, to time.Time, loc *time.Location) []change {

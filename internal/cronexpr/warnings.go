@@ -37,6 +37,11 @@ func (w Warning) String() string {
 // zone (nil means UTC) and the time are for clock changes: those of the two years
 // from now on are named.
 func (e *Expression) Warnings(loc *time.Location, now time.Time) []Warning {
+	return e.WarningsWithin(loc, now, Ahead(now))
+}
+
+// WarningsWithin is Warnings with the clock changes in (from, to].
+func (e *Expression) WarningsWithin(loc *time.Location, from, to time.Time) []Warning {
 	if e.every > 0 {
 		return nil
 	}
@@ -49,7 +54,7 @@ func (e *Expression) Warnings(loc *time.Location, now time.Time) []Warning {
 	for i := range e.fields {
 		all = append(all, e.unevenSteps(i)...)
 	}
-	all = append(all, e.clockChanges(loc, now)...)
+	all = append(all, e.clockChanges(loc, from, to)...)
 	all = append(all, e.missingMonths()...)
 	all = append(all, e.secondsFirst()...)
 	return all

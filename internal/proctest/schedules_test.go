@@ -13,7 +13,10 @@ import (
 	"github.com/bide-go/bide/scripts"
 )
 
-const completed = scheduler.Outcome("completed")
+const (
+	active    = scheduler.Outcome("active")
+	completed = scheduler.Outcome("completed")
+)
 
 // ticksOf reads the ticks that commands have noted in a file, as "schedule tick".
 func ticksOf(t testing.TB, file string) map[string][]time.Time {

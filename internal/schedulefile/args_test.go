@@ -62,7 +62,7 @@ schedules:
 	}
 	for _, tt := range tests {
 		opt := Options{CheckArgs: func(string, json.RawMessage) []ArgProblem { return []ArgProblem{{Path: tt.path, Message: "wrong"}} }}
-		r := Load([]Source{{"a", []byte(text)}}, opt)
+		r := Load([]Source{{Name: "a", Data: []byte(text)}}, opt)
 		if len(r.Problems) != 1 || r.Problems[0].Line != tt.line || r.Problems[0].Column != tt.column {
 			t.Errorf("path %q: want %d:%d, got %s", tt.path, tt.line, tt.column, report(r))
 		}

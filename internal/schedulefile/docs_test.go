@@ -153,7 +153,7 @@ func TestDocsAreComplete(t *testing.T) {
 func TestDocsComingFrom(t *testing.T) {
 	text := readDoc(t, "docs", "schedules.md")
 	list := blocks(text[strings.Index(text, "\n## Coming from"):])
-	r := Load([]Source{{"docs", []byte(list[0].text)}}, docOptions())
+	r := Load([]Source{{Name: "docs", Data: []byte(list[0].text)}}, docOptions())
 	if len(r.Definitions) != 5 {
 		t.Fatalf("%d definitions:\n%s", len(r.Definitions), report(r))
 	}

@@ -7,6 +7,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/bide-go/bide/internal/cronexpr"
+	"github.com/bide-go/bide/scheduler"
 )
 
 // expression is one cron expression and where it stands.
@@ -69,12 +70,13 @@ func (s scope) expression(p pair) (x expression, ok bool) {
 }
 
 // warnings notes what is doubtful about the expression in that zone; nil if the
-// zone is wrong, which has been said.
-func (x expression) warnings(zone *time.Location, now time.Time) {
+// zone is wrong, which has been said. Clock changes concern the definition's own time.
+func (x expression) warnings(zone *time.Location, now time.Time, d *scheduler.Definition) {
 	if x.scope.src.full(SeverityWarning) {
 		return
 	}
-	for _, w := range x.parsed.Warnings(zone, now) {
+	from, to := d.Within(now, cronexpr.Ahead(now))
+	for _, w := range x.parsed.WarningsWithin(zone, from, to) {
 		if w.Code == "W104" && (now.IsZero() || zone == nil) {
 			continue
 		}

@@ -2,6 +2,7 @@ package schedulefile
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -71,7 +72,7 @@ func (s scope) checkVersion(root *yaml.Node, known fields) {
 func (l *loader) readSchedules(src *source, p pair, defs defaults) {
 	all := scope{src: src, bad: &src.fatal}.child("schedules")
 	if !isMap(p.value) {
-		all.wrongType(p, "a map of names", `write "schedules: {}" if there are none`)
+		all.wrongType(p, "a map of names", listHint(p.value))
 		return
 	}
 	// An entry's problems are its own: they do not make the set unusable.
@@ -85,6 +86,23 @@ func (l *loader) readSchedules(src *source, p pair, defs defaults) {
 		l.bad[name] = true
 	}
 	l.result.Schedules += len(pairs) + len(refused)
+}
+
+// listHint tells how schedules look as a map, to whoever has written a list of them.
+func listHint(n *yaml.Node) string {
+	if !isList(n) || len(n.Content) == 0 {
+		return `write "schedules: {}" if there are none`
+	}
+	name := "nightly-report"
+	if first := deref(n.Content[0]); isMap(first) {
+		for i := 0; i+1 < len(first.Content); i += 2 {
+			key, value := deref(first.Content[i]), deref(first.Content[i+1])
+			if slices.Contains([]string{"name", "id", "key"}, strings.ToLower(key.Value)) && value.Kind == yaml.ScalarNode && job.CheckSchedule(value.Value) == nil {
+				return fmt.Sprintf(`the name is the key: "%s:" and below it its fields, instead of "- %s: %s"`, shorten(value.Value), shorten(key.Value), shorten(value.Value))
+			}
+		}
+	}
+	return fmt.Sprintf(`the name is the key: "%s:" and below it its fields, instead of "-"`, name)
 }
 
 // readSchedule reads one entry and notes whether it is good.

@@ -14,7 +14,7 @@ func FuzzLoad(f *testing.F) {
 		f.Add(sources[0].Data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r := Load([]Source{{"a.yaml", data}}, testOptions())
+		r := Load([]Source{{Name: "a.yaml", Data: data}}, testOptions())
 		if r.Fatal && (len(r.Definitions) > 0 || r.Errors() == 0) {
 			t.Errorf("fatal with %d definitions and %d errors", len(r.Definitions), r.Errors())
 		}

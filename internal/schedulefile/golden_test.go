@@ -125,11 +125,11 @@ func golden(t *testing.T, path, got string) {
 
 // The codes of this version.
 var codes = strings.Fields(`
-	E001 E002 E003 E004 E005 E006 E007 E008 E010 E011 E012 E013 E014 E015 E016 E017 E018 E020 E021 E022 E023 E025
+	E001 E002 E003 E004 E005 E006 E007 E008 E010 E011 E012 E013 E014 E015 E016 E017 E018 E020 E021 E022 E023 E024 E025
 	W101 W102 W103 W104 W105 W106 W107 W108 W110 W111 W112 W113`)
 
 func TestEveryCodeHasAFixture(t *testing.T) {
-	seen := map[string]bool{}
+	seen := map[string]bool{"E024": true} // a file that is none: TestUnreadable
 	for _, path := range fixtures(t) {
 		for _, p := range Load(fixture(t, path), fixtureOptions(path)).Problems {
 			seen[p.Code] = true

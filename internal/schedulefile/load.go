@@ -13,6 +13,7 @@ import (
 type Source struct {
 	Name string
 	Data []byte
+	Err  error // why there is no content; nil if there is
 }
 
 // Options are the parts of the checks that depend on the rest of the program.
@@ -108,7 +109,9 @@ type place struct {
 
 func (l *loader) load(index int, s Source) {
 	src := newSource(index, s)
-	if root := src.parse(); root != nil {
+	if s.Err != nil {
+		src.unreadable(s.Err)
+	} else if root := src.parse(); root != nil {
 		l.readFile(src, root)
 	}
 	l.result.Fatal = l.result.Fatal || src.fatal

@@ -2,7 +2,11 @@ package schedulefile
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -145,7 +149,7 @@ func TestWhatMayBeApplied(t *testing.T) {
 
 func TestProblemsAreSortedByFileLineAndColumn(t *testing.T) {
 	bad := "version: 1\nschedules:\n  x: {job: '', schedule: 5, timeout: 1}\n  y: {owner: 1}\n"
-	r := Load([]Source{{"z.yaml", []byte(bad)}, {"a.yaml", []byte(bad)}}, Options{})
+	r := Load([]Source{{Name: "z.yaml", Data: []byte(bad)}, {Name: "a.yaml", Data: []byte(bad)}}, Options{})
 	var got []string
 	for _, p := range r.Problems {
 		got = append(got, fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column))
@@ -214,8 +218,57 @@ func TestWithoutOptions(t *testing.T) {
 			t.Errorf("W104 without a time: %+v", p)
 		}
 	}
-	r = Load([]Source{{"a", []byte("version: 1\nschedules: {a: {job: http, schedule: '@daily'}}")}}, Options{})
+	r = Load([]Source{{Name: "a", Data: []byte("version: 1\nschedules: {a: {job: http, schedule: '@daily'}}")}}, Options{})
 	if r.Errors() != 0 || len(r.Definitions) != 1 {
 		t.Errorf("without knowing handlers: %s", report(r))
+	}
+}
+
+// A file that cannot be read is a problem among the others, and nothing of its set
+// may be applied.
+func TestUnreadable(t *testing.T) {
+	_, err := os.Open(filepath.Join(t.TempDir(), "gone.yaml"))
+	sources := []Source{
+		{Name: "gone.yaml", Err: err},
+		{Name: "bad.yaml", Data: []byte("version: 1\nschedules: { a: { schedule: \"@daily\", jobb: x } }\n")},
+		{Name: "odd.yaml", Err: errors.New("it\nbites")},
+	}
+	r := Load(sources, Options{})
+	if !r.Fatal || len(r.Definitions) > 0 || r.Schedules != 1 {
+		t.Errorf("%+v", r)
+	}
+	var b strings.Builder
+	Print(&b, r.Problems, false)
+	lines := strings.Split(b.String(), "\n")
+	if len(lines) != 6 || lines[0] != "gone.yaml:1:1: error E024: the file cannot be read: no such file or directory" ||
+		!strings.HasPrefix(lines[1], "bad.yaml:2:") || lines[4] != `odd.yaml:1:1: error E024: the file cannot be read: it\nbites` {
+		t.Error(b.String())
+	}
+}
+
+// Clock changes that a schedule does not live to see, or is not there for yet, are no
+// warnings.
+func TestClockChangesWithinTheWindow(t *testing.T) {
+	opt := Options{Now: time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC)}
+	for window, want := range map[string][]string{
+		"":                                {"2027-03-28", "2027-10-31", "2028-03-26", "2028-10-29"},
+		`startAt: "2027-06-01T00:00:00Z"`: {"2027-10-31", "2028-03-26", "2028-10-29"},
+		`endAt: "2028-01-01T00:00:00Z"`:   {"2027-03-28", "2027-10-31"},
+		`startAt: "2027-06-01T00:00:00Z", endAt: "2028-01-01T00:00:00Z"`: {"2027-10-31"},
+		`startAt: "2027-06-01T00:00:00Z", endAt: "2027-09-01T00:00:00Z"`: nil,
+		`endAt: "2026-01-01T00:00:00Z"`:                                  nil,
+		`startAt: "2030-06-01T00:00:00Z"`:                                nil,
+	} {
+		text := "version: 1\nschedules: { a: { schedule: \"30 2 * * *\", timeZone: Europe/Berlin, job: x, " + window + " } }\n"
+		var got []string
+		for _, p := range Load([]Source{{Name: "a", Data: []byte(text)}}, opt).Problems {
+			if p.Code == "W104" {
+				got = append(got, regexp.MustCompile(`\d{4}-\d\d-\d\d`).FindAllString(p.Message, -1)...)
+			}
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", window, got, want)
+		}
 	}
 }

@@ -97,9 +97,8 @@ func (s *source) checkText() bool {
 	return true
 }
 
-// syntax notes an error of the YAML parser. Its column is 1, since where the
-// parser noticed is often not where the mistake is; the line is underlined from
-// there all the same.
+// syntax notes an error of the YAML parser, where it noticed it or, if that is
+// known, where the mistake is.
 func (s *source) syntax(err error) {
 	var le *yaml.LoadError
 	if !errors.As(err, &le) {
@@ -136,7 +135,25 @@ func (s *source) syntax(err error) {
 
 func (s *source) refuseSyntax(at span, message, hint string) {
 	s.fatal = true
-	s.add(Problem{Code: "E001", Severity: SeverityError, Column: 1, Message: "YAML syntax: " + message, Hint: hint}, at)
+	s.add(Problem{Code: "E001", Severity: SeverityError, Message: "YAML syntax: " + message, Hint: hint}, s.toText(at))
+}
+
+// toText moves a place in the blanks of a line to the character before them, or in
+// the indentation to the first one: the place is to be seen.
+func (s *source) toText(at span) span {
+	if at.line < 1 || at.line > len(s.lines) {
+		return at
+	}
+	line := []rune(s.lines[at.line-1])
+	i := max(at.column, 1) - 1
+	for i > 0 && i < len(line) && line[i] == ' ' {
+		i--
+	}
+	for i < len(line) && line[i] == ' ' {
+		i++
+	}
+	at.column = i + 1
+	return at
 }
 
 // cause is what probably led to a syntax error, in better words than the

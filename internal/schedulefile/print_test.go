@@ -9,7 +9,7 @@ import (
 func TestPrint(t *testing.T) {
 	var b strings.Builder
 	text := strings.Repeat("\n", 11) + "version: 1\nschedules: {a: {schedule: '@daily', job: x,\n    timezone: Europe/Berlin}}\n"
-	r := Load([]Source{{"schedules.yaml", []byte(text)}}, Options{})
+	r := Load([]Source{{Name: "schedules.yaml", Data: []byte(text)}}, Options{})
 	Print(&b, r.Problems, false)
 	want := `schedules.yaml:14:5: error E002: unknown field "timezone" in schedule "a"; did you mean "timeZone"?
    14 |     timezone: Europe/Berlin}}

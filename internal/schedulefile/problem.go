@@ -1,6 +1,8 @@
 package schedulefile
 
 import (
+	"errors"
+	"io/fs"
 	"sort"
 	"strconv"
 
@@ -25,7 +27,7 @@ type Problem struct {
 	Severity string `json:"severity"`
 	File     string `json:"file"`
 	Line     int    `json:"line"`   // from 1
-	Column   int    `json:"column"` // from 1, in characters; 1 for YAML syntax errors
+	Column   int    `json:"column"` // from 1, in characters
 	// Path is schedules.<name>[.field], or the path of a field elsewhere in the
 	// file; empty for the file as a whole.
 	Path    string `json:"path"`
@@ -50,12 +52,23 @@ func (s *source) add(p Problem, at span) {
 	s.count[p.Severity]++
 	p.File, p.order = s.name, s.index
 	p.Line = min(max(at.line, 1), len(s.lines))
-	if p.Column == 0 {
-		p.Column = max(at.column, 1)
-	}
+	p.Column = max(at.column, 1)
 	p.excerpt, p.caret = excerpt(s.lines[p.Line-1], s.offset(p.Line, at.column))
 	p.width = max(at.width, 1)
 	s.problems = append(s.problems, p)
+}
+
+// unreadable notes that the file has no content. There is no line to show; tools that
+// go to the place of a problem want one all the same.
+func (s *source) unreadable(err error) {
+	s.fatal = true
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err
+	}
+	s.problems = append(s.problems, Problem{
+		Code: "E024", Severity: SeverityError, File: s.name, Line: 1, Column: 1, Message: "the file cannot be read: " + err.Error(), order: s.index,
+	})
 }
 
 // full reports whether no more problems of that severity will be listed. It

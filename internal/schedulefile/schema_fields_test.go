@@ -181,7 +181,7 @@ func TestSchemaExamplesLoad(t *testing.T) {
 			}
 			opt := testOptions()
 			opt.AllowExec = true
-			if r := Load([]Source{{"a", text}}, opt); r.Errors() > 0 {
+			if r := Load([]Source{{Name: "a", Data: text}}, opt); r.Errors() > 0 {
 				t.Errorf("%s: %v:\n%s", name, v, report(r))
 			}
 		}

@@ -135,7 +135,7 @@ var beyondSchemaAt = map[string]string{
 // notJSON are the bad fixtures that never reach a schema.
 var notJSON = strings.Fields(`
 	bad-alias-bomb.yaml bad-alias-cycle.yaml bad-empty-file.yaml bad-not-utf8.yaml bad-nul.yaml bad-second-document.yaml
-	bad-syntax-colon.yaml bad-syntax-unclosed-quote.yaml bad-tab-indent.yaml bad-unknown-anchor.yaml bad-unquoted-at.yaml
+	bad-syntax-colon.yaml bad-syntax-dedent.yaml bad-syntax-umlaut.yaml bad-syntax-unclosed-quote.yaml bad-tab-indent.yaml bad-unknown-anchor.yaml bad-unquoted-at.yaml
 	bad-unquoted-star-in-list.yaml bad-unquoted-star.yaml bad-args-types.yaml bad-duplicate-keys.yaml bad-key-types.yaml`)
 
 // The schema and the code agree on every fixture: whatever the one refuses, the

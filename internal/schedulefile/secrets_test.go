@@ -40,7 +40,7 @@ func TestPlainSecrets(t *testing.T) {
 	}
 	for _, tt := range tests {
 		args := strings.ReplaceAll(tt.args, "%s", hidden)
-		r := Load([]Source{{"a", []byte("version: 1\nschedules:\n  a: {schedule: '@yearly', job: " + tt.job + ", args: " + args + "}\n")}}, Options{AllowExec: true})
+		r := Load([]Source{{Name: "a", Data: []byte("version: 1\nschedules:\n  a: {schedule: '@yearly', job: " + tt.job + ", args: " + args + "}\n")}}, Options{AllowExec: true})
 		hint := ""
 		for _, p := range r.Problems {
 			if p.Code == "W110" {
@@ -82,10 +82,10 @@ func TestStrictEnv(t *testing.T) {
 	}
 	for _, tt := range tests {
 		text := []byte("version: 1\nschedules:\n  a: {schedule: '@yearly', job: " + tt.job + ", args: " + tt.args + "}\n")
-		if r := Load([]Source{{"a", text}}, Options{AllowExec: true}); r.Errors() > 0 {
+		if r := Load([]Source{{Name: "a", Data: text}}, Options{AllowExec: true}); r.Errors() > 0 {
 			t.Errorf("%s: without being asked:\n%s", tt.args, report(r))
 		}
-		r := Load([]Source{{"a", text}}, Options{AllowExec: true, StrictEnv: true})
+		r := Load([]Source{{Name: "a", Data: text}}, Options{AllowExec: true, StrictEnv: true})
 		got := ""
 		for _, p := range r.Problems {
 			if p.Code == "E020" {

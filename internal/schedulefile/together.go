@@ -36,7 +36,7 @@ func (e *entry) findTicks(s scope) {
 // checkTogether makes the checks that need more than one field.
 func (e *entry) checkTogether(s scope) {
 	for _, x := range e.exprs {
-		x.warnings(e.loc, e.opt.Now)
+		x.warnings(e.loc, e.opt.Now, &e.def)
 	}
 	if p := e.known.get("suspend"); p != nil && e.def.Suspend && strings.TrimSpace(e.def.Description) == "" {
 		s.child("suspend").warn("W111", p.key, s.root+" is suspended without a description", "say why in description")

@@ -4,9 +4,13 @@ local function in_force(at, till)
 end
 
 -- pause_schedule keeps a schedule from running its ticks until somebody resumes it.
+-- paused lists what it did, name and reason one after the other, for the reply.
+local paused = {}
 local function pause_schedule(name, reason)
   redis.pcall('HSET', K.schedule .. name, 'pausedAt', now, 'pausedUntil', '', 'pausedBy', 'bide', 'pausedReason', reason)
   event('paused', { name }, 'by', 'bide', 'reason', reason)
+  paused[#paused + 1] = name
+  paused[#paused + 1] = reason
 end
 
 -- end_of reads what a schedule keeps of a run, before the run's keys go. worker and
@@ -35,7 +39,7 @@ local function tell_schedule(id, h, state, reason, e)
     redis.pcall('ZREM', K.makeup .. name, id)
   end
   local s = redis.pcall('HMGET', key, 'incarnation', 'keepSuccessful', 'keepFailed', 'pauseAfter', 'consecutiveFailures', 'forgiven',
-    'pausedAt', 'pausedUntil')
+    'pausedAt', 'pausedUntil', 'lastTick')
   if s[1] and s[1] == h.incarnation then
     local fields = { 'lastOutcome', state, 'lastFinished', now }
     local function set(field, value)
@@ -45,7 +49,9 @@ local function tell_schedule(id, h, state, reason, e)
     if e.took ~= '' then
       set('lastStarted', e.started)
       set('lastDuration', e.took)
+      set('lastRun', state .. ' ' .. reason)
     end
+    if h.trigger == 'schedule' and h.tick == s[9] then set('lastTickEnd', h.tick .. ' ' .. state .. ' ' .. reason) end
     if state == 'completed' then
       set('consecutiveFailures', 0)
       set('forgiven', 0)
@@ -56,7 +62,7 @@ local function tell_schedule(id, h, state, reason, e)
       set('lastFailure', now)
       local most = count_of(s[4])
       if most > 0 and failures - count_of(s[6]) >= most and not in_force(s[7], s[8]) then
-        pause_schedule(name, failures .. ' runs in a row ended dead')
+        pause_schedule(name, failures .. (failures == 1 and ' run' or ' runs in a row') .. ' ended dead')
       end
     elseif h.trigger == 'schedule' and reason == 'overlap' then
       redis.pcall('HINCRBY', key, 'skipped', 1)
