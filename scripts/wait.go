@@ -17,22 +17,35 @@ type Waiter struct {
 	keys []string
 	// prefix is cut off the key a call came from.
 	prefix string
+	atMost time.Duration
 }
 
 // waitAtMost bounds one blocking call: a call may get lost with the process that
-// took it, and go-redis heeds no cancelled context inside one.
-const waitAtMost = time.Second
+// took it, and go-redis heeds no cancelled context inside one. Where what a call is
+// about is looked for anyway, and a connection is ours to close, it may last longer.
+const (
+	waitAtMost = time.Second
+	waitLonger = 5 * time.Second
+)
 
 // PromoterWaiter waits for a new head of the delayed set.
 func (s *Set) PromoterWaiter() *Waiter {
-	rdb, own := blocking(s.rdb)
-	return &Waiter{rdb: rdb, own: own, keys: []string{s.keys.name("wake_promoter")}}
+	return s.waiter(waitLonger, s.keys.name("wake_promoter"))
+}
+
+// waiter waits for at most atMost, or as long as a client that is not ours allows.
+func (s *Set) waiter(atMost time.Duration, keys ...string) *Waiter {
+	rdb, own := blocking(s.rdb, atMost)
+	if !own {
+		atMost = waitAtMost
+	}
+	return &Waiter{rdb: rdb, own: own, keys: keys, atMost: atMost}
 }
 
 // QueueWaiter waits for jobs in queues.
 func (s *Set) QueueWaiter(queues []string) *Waiter {
-	rdb, own := blocking(s.rdb)
-	w := &Waiter{rdb: rdb, own: own, prefix: s.keys.name("wake")}
+	w := s.waiter(waitAtMost)
+	w.prefix = s.keys.name("wake")
 	for _, queue := range queues {
 		w.keys = append(w.keys, w.prefix+queue)
 	}
@@ -42,12 +55,11 @@ func (s *Set) QueueWaiter(queues []string) *Waiter {
 // WorkerWaiter waits for calls to one worker about a job of its that is to be
 // cancelled.
 func (s *Set) WorkerWaiter(worker string) *Waiter {
-	rdb, own := blocking(s.rdb)
-	return &Waiter{rdb: rdb, own: own, keys: []string{s.keys.name("wake_worker") + worker}}
+	return s.waiter(waitLonger, s.keys.name("wake_worker")+worker)
 }
 
 // Wait returns the next call: its queue, empty for one to a worker or to the
-// promoter, and its content. ok is false when none came within a second.
+// promoter, and its content. ok is false when none came in time.
 func (w *Waiter) Wait(ctx context.Context) (queue, content string, ok bool, err error) {
 	args := make([]any, 0, len(w.keys)+2)
 	args = append(args, "blpop")
@@ -56,7 +68,7 @@ func (w *Waiter) Wait(ctx context.Context) (queue, content string, ok bool, err 
 	}
 	// Not BLPop, which waits ten seconds longer for the answer of a server that
 	// has vanished: the client's own read timeout holds.
-	cmd := redis.NewStringSliceCmd(ctx, append(args, int(waitAtMost/time.Second))...)
+	cmd := redis.NewStringSliceCmd(ctx, append(args, int(w.atMost/time.Second))...)
 	err = w.rdb.Process(ctx, cmd)
 	if errors.Is(err, redis.Nil) {
 		return "", "", false, nil
@@ -83,16 +95,16 @@ func (w *Waiter) Close() {
 
 // blocking returns a client for the same server with a pool of its own, or the
 // client itself if it is of a kind that cannot be copied.
-func blocking(rdb redis.UniversalClient) (client redis.UniversalClient, own bool) {
+func blocking(rdb redis.UniversalClient, atMost time.Duration) (client redis.UniversalClient, own bool) {
 	switch c := rdb.(type) {
 	case *redis.Client:
 		o := *c.Options()
-		o.PoolSize, o.MinIdleConns, o.MaxIdleConns, o.MaxRetries, o.ReadTimeout = 2, 0, 2, -1, waitAtMost+2*time.Second
+		o.PoolSize, o.MinIdleConns, o.MaxIdleConns, o.MaxRetries, o.ReadTimeout = 2, 0, 2, -1, atMost+2*time.Second
 		o.PushNotificationProcessor, o.MaintNotificationsConfig = nil, noMaintenance()
 		return redis.NewClient(&o), true
 	case *redis.ClusterClient:
 		o := *c.Options()
-		o.PoolSize, o.MinIdleConns, o.MaxIdleConns, o.ReadTimeout = 2, 0, 2, waitAtMost+2*time.Second
+		o.PoolSize, o.MinIdleConns, o.MaxIdleConns, o.ReadTimeout = 2, 0, 2, atMost+2*time.Second
 		o.PushNotificationProcessor, o.MaintNotificationsConfig = nil, noMaintenance()
 		return redis.NewClusterClient(&o), true
 	}
