@@ -69,9 +69,9 @@ func (d *Dispatcher) most() int {
 }
 
 // place has leased jobs started in the slots that are free, or wait for one. slots
-// is how many they were promised.
+// is how many they were promised. The end of the turn wakes whom it matters to.
 func (d *Dispatcher) place(jobs []scripts.Leased, sent time.Time, slots int) {
-	d.lock(func() {
+	d.quietly(func() {
 		d.free += slots
 		for _, l := range jobs {
 			a := d.newAttempt(l, sent)

@@ -83,7 +83,7 @@ func (d *Dispatcher) start(a *attempt) {
 // by one, so that a few goroutines see to jobs that take next to no time, and the
 // others do not stand in the way of what comes from Redis.
 func (d *Dispatcher) run(a *attempt) {
-	d.lock(d.fill)
+	d.quietly(d.fill)
 	defer func() {
 		if a != nil { // a handler has ended this goroutine
 			go d.run(a)

@@ -306,6 +306,14 @@ func (d *Dispatcher) background(ctx, work context.Context) {
 	go d.beat(work)
 }
 
+// quietly runs f with mu held, for changes that nobody can be waiting for: waking the
+// loops costs threads their cores.
+func (d *Dispatcher) quietly(f func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f()
+}
+
 // lock runs f with mu held and tells everybody who waits for a change.
 func (d *Dispatcher) lock(f func()) {
 	d.mu.Lock()

@@ -309,7 +309,7 @@ func (d *Dispatcher) reserved(ctx context.Context, t *turn, args *scripts.Reserv
 		return
 	}
 	take := true
-	d.lock(func() {
+	d.quietly(func() {
 		for t.place > d.placed+1 {
 			d.cond.Wait()
 		}
