@@ -222,12 +222,14 @@ func definitionWarnings(d scheduler.Definition, now time.Time) []cronexpr.Warnin
 	return all
 }
 
-// runItem is a record of a schedule's history.
+// runItem is a record of a schedule's history. The outcome of an open run is active,
+// whatever its state.
 type runItem struct {
 	ID              string   `json:"id"`
 	Tick            stamp    `json:"tick"`
 	Trigger         text     `json:"trigger"`
 	Outcome         string   `json:"outcome"`
+	State           text     `json:"state"` // of an open run
 	Reason          text     `json:"reason"`
 	Due             stamp    `json:"due"`
 	Started         stamp    `json:"started"`
@@ -240,9 +242,13 @@ type runItem struct {
 }
 
 func runItemOf(r scheduler.Run) runItem {
-	return runItem{
+	item := runItem{
 		ID: r.ID, Tick: stamp(r.Tick), Trigger: text(r.Trigger), Outcome: string(r.Outcome), Reason: text(r.Reason),
 		Due: stamp(r.Due), Started: stamp(r.Started), Finished: stamp(r.Finished), DurationSeconds: spanOf(r.Duration),
 		Attempts: r.Attempts, Lost: r.Lost, Worker: text(r.Worker), LastError: text(r.LastError),
 	}
+	if r.Outcome.Open() {
+		item.Outcome, item.State = string(job.Active), text(r.Outcome)
+	}
+	return item
 }
