@@ -92,12 +92,14 @@ local function admit(id, h, forced)
   local name = h.schedule
   local held, makeup = K.held .. name, K.makeup .. name
   if h.tick == '' or tonumber(h.tick) <= now then redis.pcall('ZREM', K.planned .. name, id) end
-  local fresh = redis.call('EXISTS', K.run .. id) == 0
+  -- Mostly nothing has happened to it yet, and no other is open or waits.
+  local alone = redis.call('EXISTS', K.run .. id, held, makeup, K.open .. name) == 0
+  local fresh = alone or redis.call('EXISTS', K.run .. id) == 0
   -- In back-off, or put off: it has been admitted before.
   if not fresh and type(redis.pcall('ZSCORE', K.open .. name, id)) == 'string' then return 'lane' end
   local s = rules_of(name)
   local current = s.incarnation == h.incarnation
-  local others = current and redis.pcall('EXISTS', held, makeup) ~= 0
+  local others = current and not alone and redis.pcall('EXISTS', held, makeup) ~= 0
   local set = others and waits_in(id, name)
   local at = tonumber(h.due ~= '' and h.due or h.created)
   local waited, score = set, at
@@ -150,7 +152,7 @@ local function admit(id, h, forced)
     if next then call_up(next) end
     return 'lane'
   end
-  local running = running_of(name)
+  local running = alone and {} or running_of(name)
   local mine = { id = id, set = set, score = score, head = h }
   local first = #running == 0 and (others and next_of(name, mine) or mine)
   if first and first.id == id then return open() end
