@@ -92,7 +92,7 @@ func (p *Promoter) Run(ctx context.Context) error {
 				nextBeat = now.Add(heartbeat)
 			}
 			if next >= 0 {
-				sleep = min(next, maxSleep)
+				sleep = min(until(next), maxSleep)
 			}
 		case ctx.Err() == nil:
 			sleep = watch.Failed(err)
@@ -100,6 +100,26 @@ func (p *Promoter) Run(ctx context.Context) error {
 		clock.SleepOr(ctx, sleep, wake)
 	}
 	return nil
+}
+
+// ahead is how much before a due time the promoter is back at Redis: a timer is late by
+// a little, and so is a call that takes its way. Redis decides what is due, so being
+// early costs a call or two and never a job its instant. Between jobs that follow each
+// other closely it would cost as many calls as there are jobs.
+const (
+	ahead     = 300 * time.Microsecond
+	aheadFrom = time.Millisecond
+)
+
+// until is how long to sleep when the next job is due after next.
+func until(next time.Duration) time.Duration {
+	switch {
+	case next > aheadFrom:
+		return next - ahead
+	case next <= ahead:
+		return 0
+	}
+	return next
 }
 
 // LastPass is when the promoter last did its work, by this machine's clock; zero
