@@ -223,13 +223,12 @@ func definitionWarnings(d scheduler.Definition, now time.Time) []cronexpr.Warnin
 }
 
 // runItem is a record of a schedule's history. The outcome of an open run is active,
-// whatever its state.
+// whatever its job's state: jobs show tells that.
 type runItem struct {
 	ID              string   `json:"id"`
 	Tick            stamp    `json:"tick"`
 	Trigger         text     `json:"trigger"`
 	Outcome         string   `json:"outcome"`
-	State           text     `json:"state"` // of an open run
 	Reason          text     `json:"reason"`
 	Due             stamp    `json:"due"`
 	Started         stamp    `json:"started"`
@@ -248,7 +247,7 @@ func runItemOf(r scheduler.Run) runItem {
 		Attempts: r.Attempts, Lost: r.Lost, Worker: text(r.Worker), LastError: text(r.LastError),
 	}
 	if r.Outcome.Open() {
-		item.Outcome, item.State = string(job.Active), text(r.Outcome)
+		item.Outcome = string(job.Active)
 	}
 	return item
 }

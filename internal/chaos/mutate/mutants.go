@@ -98,7 +98,7 @@ var mutants = []mutant{
 	},
 	{
 		"jobs that were leased ahead are started beyond the slots",
-		[]edit{{"dispatcher/ahead.go", "	for d.free > 0 {\n", "	for d.free > -d.cfg.Concurrency {\n"}},
+		[]edit{{"dispatcher/ahead.go", "	if d.free > 0 {\n", "	if d.free > -d.cfg.Concurrency {\n"}},
 		"./dispatcher", "TestAheadKeepsOrderAndConcurrency",
 	},
 	{
@@ -119,8 +119,8 @@ var mutants = []mutant{
 	{
 		"jobs are leased past those of a lost answer",
 		[]edit{
-			{"dispatcher/turn.go", "		d.reserving++ // it brings jobs, and no others may overtake them\n", ""},
-			{"dispatcher/turn.go", "			if t.slots > 0 || len(t.recover) > 0 {\n				d.reserving--", "			if t.slots > 0 {\n				d.reserving--"},
+			{"dispatcher/turn.go", "		d.asking++ // it brings jobs, and no others may overtake them\n", ""},
+			{"dispatcher/turn.go", "	if t.reserves() {\n		d.asking--", "	if t.slots > 0 {\n		d.asking--"},
 		},
 		"./dispatcher", "TestNothingIsLeasedPastALostAnswer",
 	},
