@@ -32,7 +32,7 @@ type tempo struct {
 const tempoSample = 16
 
 func (p *tempo) note(took time.Duration) {
-	if took > aheadPatience {
+	if took >= aheadPatience { // as when jobs had to be given back
 		p.usual = max(p.usual, took)
 	}
 	p.seen = min(p.seen+1, tempoSample)
