@@ -72,3 +72,19 @@ func TestNothingIsLeasedPastALostAnswer(t *testing.T) {
 		t.Errorf("%d jobs are leased beside the recovery, want none", next.slots)
 	}
 }
+
+// A process that has had to give jobs back leases none ahead until handlers have been
+// short for a while, however short they were before.
+func TestNoneAheadAfterGivingBack(t *testing.T) {
+	var p tempo
+	for range 10 * tempoSample {
+		p.note(time.Microsecond)
+	}
+	if n := p.within(aheadTime, 1); n == 0 {
+		t.Fatal("none would be leased ahead of short handlers")
+	}
+	p.note(aheadPatience)
+	if n := p.within(aheadTime, 1); n != 0 {
+		t.Errorf("%d would be leased ahead at once, want none", n)
+	}
+}
