@@ -30,7 +30,7 @@ func newLooks(t testing.TB, s *redistest.Server, held time.Duration) *looks {
 	t.Helper()
 	d := New(s.Client(), noHandlers{}, Config{Lease: time.Second})
 	ctx := context.Background()
-	if _, err := d.set.Enqueue(ctx, []scripts.NewJob{{ID: "held", Queue: "medium", Name: "any"}}); err != nil {
+	if err := d.set.Enqueue(ctx, scripts.NewBatch(scripts.NewJob{ID: "held", Queue: "medium", Name: "any"})); err != nil {
 		t.Fatal(err)
 	}
 	r, err := d.set.Reserve(ctx, scripts.ReserveArgs{
@@ -191,7 +191,7 @@ func TestClockStepTakesNoRunningJob(t *testing.T) {
 					}
 				}
 			}()
-			if _, err := set.Enqueue(ctx, []scripts.NewJob{{ID: "held", Queue: "medium", Name: "hold"}}); err != nil {
+			if err := set.Enqueue(ctx, scripts.NewBatch(scripts.NewJob{ID: "held", Queue: "medium", Name: "hold"})); err != nil {
 				t.Fatal(err)
 			}
 			handler := <-started

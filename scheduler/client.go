@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -144,85 +143,28 @@ func (c *Client) ExecuteMany(ctx context.Context, requests []Request) ([]Result,
 	if c.err != nil {
 		return nil, c.err
 	}
-	results := make([]Result, len(requests))
-	// One call is on its way while the next one is made.
-	most := max(100, min((len(requests)+3)/4, scripts.EnqueueJobs))
-	var next, spare batch
-	var way sync.WaitGroup
-	var first error
-	send := func(b batch) {
-		if first == nil {
-			first = c.send(ctx, b, results)
-			return
-		}
-		for k, i := range b.index {
-			results[i] = Result{ID: b.jobs[k].ID, Err: fmt.Errorf("%w: not sent after an earlier failure: %w", job.ErrUnavailable, first)}
-		}
-	}
+	m := many{ctx: ctx, set: c.set, results: make([]Result, len(requests))}
+	m.most = max(100, min((len(requests)+3)/4, scripts.EnqueueJobs))
 	for i, r := range requests {
 		n, err := c.build(r)
 		if err != nil {
-			results[i] = Result{ID: n.ID, Err: err}
+			m.results[i] = Result{ID: n.ID, Err: err}
 			continue
 		}
-		if !next.takes(&n, most) {
-			way.Wait()
-			full := next
-			way.Go(func() { send(full) })
-			next, spare = batch{jobs: spare.jobs[:0], index: spare.index[:0]}, full
-		}
-		next.add(n, i)
+		m.add(n, i)
 	}
-	way.Wait()
-	if len(next.jobs) > 0 {
-		send(next)
-	}
-	return results, first
-}
-
-// batch is what one call creates; index says which requests they were.
-type batch struct {
-	jobs  []scripts.NewJob
-	index []int
-	size  int
-}
-
-func (b *batch) takes(n *scripts.NewJob, most int) bool {
-	return len(b.jobs) == 0 || len(b.jobs) < most && b.size+n.Size() <= scripts.EnqueueBytes
-}
-
-func (b *batch) add(n scripts.NewJob, i int) {
-	b.jobs, b.index, b.size = append(b.jobs, n), append(b.index, i), b.size+n.Size()
-}
-
-func (c *Client) send(ctx context.Context, b batch, results []Result) error {
-	created, err := c.set.Enqueue(ctx, b.jobs)
-	if err != nil {
-		ids := make([]string, len(b.jobs))
-		for i := range b.jobs {
-			ids[i] = b.jobs[i].ID
-		}
-		err = aboutJobs(err, ids...)
-		for i, at := range b.index {
-			results[at] = Result{ID: ids[i], Err: err}
-		}
-		return err
-	}
-	for i, at := range b.index {
-		results[at] = resultOf(created[i])
-	}
-	return nil
+	return m.results, m.end()
 }
 
 // build checks a request before anything is sent.
-func (c *Client) build(r Request) (scripts.NewJob, error) {
-	n := scripts.NewJob{Queue: r.Queue, Name: r.Name, Delay: r.Delay, At: r.At, Trigger: c.trigger}
+func (c *Client) build(r Request) (*scripts.NewJob, error) {
+	n := &scripts.NewJob{Queue: r.Queue, Name: r.Name, Delay: r.Delay, At: r.At, Trigger: c.trigger}
 	if n.Queue == "" {
 		n.Queue = job.DefaultQueue
 	}
 	var bad error
 	for _, opt := range r.Options {
-		if err := opt(&n); err != nil && bad == nil {
+		if err := opt(n); err != nil && bad == nil {
 			bad = err
 		}
 	}

@@ -36,14 +36,14 @@ type gather struct {
 // parcel is one job that waits to be sent, and what became of it.
 type parcel struct {
 	ctx    context.Context
-	job    scripts.NewJob
+	job    *scripts.NewJob
 	done   chan struct{}
 	result Result
 	err    error
 }
 
 // send creates one job.
-func (g *gather) send(ctx context.Context, n scripts.NewJob) (Result, error) {
+func (g *gather) send(ctx context.Context, n *scripts.NewJob) (Result, error) {
 	if ctx.Err() != nil {
 		return unsent(ctx, n.ID)
 	}
@@ -51,17 +51,22 @@ func (g *gather) send(ctx context.Context, n scripts.NewJob) (Result, error) {
 	if !g.busy {
 		g.busy = true
 		g.mu.Unlock()
-		p := parcel{job: n}
-		if _, limited := ctx.Deadline(); !limited {
+		if _, limited := ctx.Deadline(); !limited && ctx.Done() != nil {
 			ctx = context.WithoutCancel(ctx)
 		}
-		g.call(ctx, []*parcel{&p})
+		var b scripts.Batch
+		b.Add(n)
+		err := g.set.Enqueue(ctx, &b)
 		g.mu.Lock()
 		if g.busy = len(g.waiting) > 0; g.busy {
 			go g.sendOn()
 		}
 		g.mu.Unlock()
-		return p.result, p.err
+		if err != nil {
+			return unmade(err, n.ID)
+		}
+		result := resultOf(b.Created()[0])
+		return result, result.Err
 	}
 	p := &parcel{ctx: ctx, job: n, done: make(chan struct{})}
 	g.waiting = append(g.waiting, p)
@@ -188,20 +193,26 @@ func (g *gather) sendAll(list []*parcel) {
 
 // call sends parcels and fills in what became of them.
 func (g *gather) call(ctx context.Context, list []*parcel) {
-	jobs := make([]scripts.NewJob, len(list))
-	for i, p := range list {
-		jobs[i] = p.job
+	var b scripts.Batch
+	for _, p := range list {
+		b.Add(p.job)
 	}
-	created, err := g.set.Enqueue(ctx, jobs)
-	for i, p := range list {
-		if err != nil {
-			p.err = aboutJobs(err, p.job.ID)
-			p.result = Result{ID: p.job.ID, Err: p.err}
-			continue
+	if err := g.set.Enqueue(ctx, &b); err != nil {
+		for _, p := range list {
+			p.result, p.err = unmade(err, p.job.ID)
 		}
-		p.result = resultOf(created[i])
-		p.err = p.result.Err
+		return
 	}
+	for i, created := range b.Created() {
+		list[i].result = resultOf(created)
+		list[i].err = created.Err
+	}
+}
+
+// unmade is what becomes of a job whose call failed.
+func unmade(err error, id string) (Result, error) {
+	err = aboutJobs(err, id)
+	return Result{ID: id, Err: err}, err
 }
 
 // aboutJobs is the error of a call as one about some of its jobs: whoever repeats a call

@@ -37,5 +37,5 @@ func (c *Client) ExecuteLaterTx(ctx context.Context, pipe redis.Pipeliner, queue
 	if n.Unique != "" {
 		return "", &job.InvalidError{Field: "unique key", Value: n.Unique, Rule: "cannot be used inside a transaction; use WithID"}
 	}
-	return n.ID, c.set.EnqueueTx(ctx, pipe, n)
+	return n.ID, c.set.EnqueueTx(ctx, pipe, *n)
 }

@@ -98,6 +98,9 @@ func (n *NewJob) expiry() string {
 	return ""
 }
 
+// plain says that the job is due now and has nothing but its queue, name and args.
+func (n *NewJob) plain() bool { return n.Delay <= 0 && n.At.IsZero() && n.kind() == "P" }
+
 // shape is what many jobs of a call have in common.
 func (n *NewJob) shape() string {
 	return n.Queue + "\t" + n.when() + "\t" + n.expiry() + "\t" + n.Unique + "\t" + n.kind()

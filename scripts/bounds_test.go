@@ -32,7 +32,7 @@ func batch(n int, like scripts.NewJob) []scripts.NewJob {
 
 func (b *bench) addAll(jobs []scripts.NewJob) {
 	b.t.Helper()
-	results, err := b.Enqueue(b.ctx(), jobs)
+	results, err := enqueue(b.Set, b.ctx(), jobs)
 	b.must(err)
 	for i, r := range results {
 		if r.Err != nil || r.Deduplicated || r.ID != jobs[i].ID {
@@ -50,7 +50,7 @@ func TestTheLargestBatches(t *testing.T) {
 		b.addAll(batch(scripts.EnqueueJobs, rich))
 		rich.ID, rich.Unique = "later-", "w"
 		b.addAll(batch(scripts.EnqueueJobs, rich))
-		again, err := b.Enqueue(b.ctx(), batch(scripts.EnqueueJobs, rich))
+		again, err := enqueue(b.Set, b.ctx(), batch(scripts.EnqueueJobs, rich))
 		b.must(err)
 		for _, r := range again {
 			if !r.Deduplicated {

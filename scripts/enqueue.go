@@ -3,6 +3,7 @@ package scripts
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/bide-go/bide/job"
@@ -26,33 +27,88 @@ type Created struct {
 	Err error
 }
 
-// Enqueue creates at most EnqueueJobs jobs in one step: all that are not there
-// already, or on an error none.
-func (s *Set) Enqueue(ctx context.Context, jobs []NewJob) ([]Created, error) {
-	args := make([]any, 0, 3*len(jobs))
-	last := ""
+// Batch is the jobs that one call of Enqueue creates. What the call says of them is
+// written as they are added, so that it can leave at once. The zero value is empty.
+type Batch struct {
+	jobs  []*NewJob
+	args  []any
+	plain bool   // all are plain jobs of one queue, with which args begins
+	shape string // that of the latest group, otherwise
+	group int    // where in args the group begins
+	size  int
+	reply any
+}
+
+// NewBatch returns a batch of jobs.
+func NewBatch(jobs ...NewJob) *Batch {
+	var b Batch
 	for i := range jobs {
-		shape := jobs[i].shape()
-		if shape == last {
-			shape = ""
-		} else {
-			last = shape
+		b.Add(&jobs[i])
+	}
+	return &b
+}
+
+// Len is the number of jobs.
+func (b *Batch) Len() int { return len(b.jobs) }
+
+// ID is the id of job i.
+func (b *Batch) ID(i int) string { return b.jobs[i].ID }
+
+// Takes reports whether one call may carry n, too.
+func (b *Batch) Takes(n *NewJob) bool {
+	return len(b.jobs) == 0 || len(b.jobs) < EnqueueJobs && b.size+n.Size() <= EnqueueBytes
+}
+
+// Add adds a job, which must not change any more. Jobs that are alike but for their id,
+// name and args cost the least when they follow each other.
+func (b *Batch) Add(n *NewJob) {
+	if b.args == nil {
+		b.args = make([]any, 0, 4) // for one job, which is what most calls bring
+	}
+	plain := n.plain()
+	if len(b.jobs) == 0 && plain {
+		b.plain, b.args = true, append(b.args, n.Queue)
+	} else if b.plain && (!plain || n.Queue != b.jobs[0].Queue) {
+		b.plain, b.shape, b.group = false, b.jobs[0].shape(), 0
+		b.args = slices.Insert(b.args, 1, any(len(b.jobs)))
+		b.args[0] = b.shape
+	}
+	if !b.plain {
+		if shape := n.shape(); len(b.jobs) == 0 || shape != b.shape {
+			b.shape, b.group = shape, len(b.args)
+			b.args = append(b.args, shape, 0)
 		}
-		args = append(args, jobs[i].ID, shape, jobs[i].tail())
+		b.args[b.group+1] = (len(b.args) - b.group) / 2
 	}
-	reply, err := s.run(ctx, "enqueue", args)
-	if err != nil {
-		return nil, err
+	b.args = append(b.args, n.ID, n.tail())
+	b.jobs, b.size = append(b.jobs, n), b.size+n.Size()
+}
+
+// Reset empties the batch and keeps its memory.
+func (b *Batch) Reset() { *b = Batch{jobs: b.jobs[:0], args: b.args[:0]} }
+
+// Enqueue creates the jobs of a batch in one step: all that are not there already, or
+// on an error none. The batch's Created tells of each.
+func (s *Set) Enqueue(ctx context.Context, b *Batch) (err error) {
+	b.reply, err = s.run(ctx, "enqueue", b.args)
+	return err
+}
+
+// Created tells what became of the jobs after Enqueue, in their order.
+func (b *Batch) Created() []Created {
+	list := toList(b.reply) // none when all were created
+	us := toInt(b.reply)
+	if len(list) > 0 {
+		us = toInt(list[0])
 	}
-	list := toList(reply)
-	now, soon := toTime(item(list, 0)), toTime(item(list, 1))
-	results := make([]Created, len(jobs))
+	now, soon := time.UnixMilli(us/1000).UTC(), time.UnixMilli((us+999)/1000).UTC()
+	results := make([]Created, len(b.jobs))
 	for i := range results {
-		results[i] = jobs[i].created(now, soon)
+		results[i] = b.jobs[i].created(now, soon)
 	}
-	for k := 2; k+4 < len(list); k += 5 {
+	for k := 1; k+4 < len(list); k += 5 {
 		i := toInt(list[k]) - 1
-		if i < 0 || i >= int64(len(jobs)) {
+		if i < 0 || i >= int64(len(b.jobs)) {
 			continue
 		}
 		r := Created{ID: toText(list[k+2])}
@@ -60,13 +116,13 @@ func (s *Set) Enqueue(ctx context.Context, jobs []NewJob) ([]Created, error) {
 		case "exists", "unique":
 			r.State, r.Due, r.Deduplicated = job.State(toText(list[k+3])), toTime(list[k+4]), true
 		case "queues":
-			r.Err = fmt.Errorf("queue %q: 1,000 queues are in use, which is the most", jobs[i].Queue)
+			r.Err = fmt.Errorf("queue %q: 1,000 queues are in use, which is the most", b.jobs[i].Queue)
 		default:
-			r.Err = fmt.Errorf("job %q: the Redis key %s holds something that is not bide's", jobs[i].ID, toText(list[k+4]))
+			r.Err = fmt.Errorf("job %q: the Redis key %s holds something that is not bide's", b.jobs[i].ID, toText(list[k+4]))
 		}
 		results[i] = r
 	}
-	return results, nil
+	return results
 }
 
 // created is the answer about a job that was created at now; soon is the first

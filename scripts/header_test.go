@@ -28,11 +28,14 @@ var headerKey = regexp.MustCompile(`^(include:|at need:|whole:|KEYS |ARGV |Reply
 func readHeader(t *testing.T, name string) header {
 	t.Helper()
 	h := header{name: name}
-	field := &h.purpose
+	field, ended := &h.purpose, false
 	for line := range strings.SplitSeq(source(name+".lua"), "\n") {
 		text, isComment := strings.CutPrefix(line, "-- ")
-		if !isComment {
-			break
+		if include, late := strings.CutPrefix(text, "include: "); late && ended {
+			h.includes = append(h.includes, strings.Fields(include)...)
+		}
+		if ended = ended || !isComment; ended {
+			continue
 		}
 		if m := headerKey.FindString(text); m != "" {
 			var include string
@@ -285,7 +288,7 @@ func TestWrappersSendWhatHeadersDeclare(t *testing.T) {
 	leases := []Lease{{"a", "w:1"}, {"b", "w:1"}, {"c", "w:1"}}
 	reserve := ReserveArgs{Token: "w:1", Lease: time.Minute, Limit: 1, Offers: []Offer{{"low", 1}, {"high", 1}}, Names: []string{"n", "m"}}
 	for name, call := range map[string]func() error{
-		"enqueue":  func() error { _, err := s.Enqueue(ctx, jobs); return err },
+		"enqueue":  func() error { return s.Enqueue(ctx, NewBatch(jobs...)) },
 		"promote":  func() error { _, err := s.Promote(ctx, 1, true); return err },
 		"reserve":  func() error { _, err := s.Reserve(ctx, reserve); return err },
 		"recover":  func() error { _, err := s.Recover(ctx, "w:1", time.Minute); return err },

@@ -124,7 +124,7 @@ func TestAUniqueKeyIsHeldWhileItsJobIsLive(t *testing.T) {
 		b.fail(got[0], "", time.Hour)
 		held(job.Delayed)
 		// One call may hold the same key and the same id twice.
-		results, err := b.Enqueue(b.ctx(), []scripts.NewJob{
+		results, err := enqueue(b.Set, b.ctx(), []scripts.NewJob{
 			{ID: "c", Queue: "low", Name: "test", Unique: "v"}, {ID: "d", Queue: "low", Name: "test", Unique: "v"}, {ID: "c", Queue: "low", Name: "test"},
 		})
 		b.must(err)

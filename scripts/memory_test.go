@@ -80,7 +80,7 @@ func TestCancelInALongLaneOfAFullRedis(t *testing.T) {
 			for i := range jobs {
 				jobs[i] = scripts.NewJob{ID: fmt.Sprintf("j-%d-%d", batch, i), Queue: "medium", Name: "test", Retention: time.Duration(batch) * time.Hour}
 			}
-			_, err := b.Enqueue(b.ctx(), jobs)
+			_, err := enqueue(b.Set, b.ctx(), jobs)
 			b.must(err)
 		}
 		b.do("CONFIG", "SET", "maxmemory", "1")

@@ -34,7 +34,7 @@ func TestASlotThatIsBeingMoved(t *testing.T) {
 	// A namespace without keys is asked for on the node to which it moves.
 	b.flush()
 	done := b.Migrate()
-	_, err := b.Enqueue(b.ctx(), []scripts.NewJob{{ID: "a", Queue: "low", Name: "test"}})
+	_, err := enqueue(b.Set, b.ctx(), []scripts.NewJob{{ID: "a", Queue: "low", Name: "test"}})
 	if !errors.Is(err, job.ErrUnavailable) {
 		t.Errorf("on the other node: %v", err)
 	}

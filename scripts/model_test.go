@@ -124,7 +124,7 @@ func (m *model) enqueue(rt *rapid.T) {
 	if expires {
 		n.ExpiryIn = 1000 * time.Hour
 	}
-	results, err := m.Enqueue(m.ctx(), []scripts.NewJob{n})
+	results, err := enqueue(m.Set, m.ctx(), []scripts.NewJob{n})
 	m.ok(rt, err)
 	r := results[0]
 	holder := m.jobs[n.ID]

@@ -50,9 +50,18 @@ func (b *bench) add(n scripts.NewJob) string {
 	return n.ID
 }
 
+// enqueue creates jobs with one call.
+func enqueue(set *scripts.Set, ctx context.Context, jobs []scripts.NewJob) ([]scripts.Created, error) {
+	batch := scripts.NewBatch(jobs...)
+	if err := set.Enqueue(ctx, batch); err != nil {
+		return nil, err
+	}
+	return batch.Created(), nil
+}
+
 func (b *bench) enqueue(n scripts.NewJob) scripts.Created {
 	b.t.Helper()
-	r, err := b.Enqueue(b.ctx(), []scripts.NewJob{n})
+	r, err := enqueue(b.Set, b.ctx(), []scripts.NewJob{n})
 	if err != nil {
 		b.t.Fatal(err)
 	}

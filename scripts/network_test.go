@@ -101,7 +101,7 @@ func TestALostAnswer(t *testing.T) {
 		defer rdb.Close()
 		set, err := scripts.New(rdb, "")
 		b.must(err)
-		_, err = set.Enqueue(b.ctx(), []scripts.NewJob{{ID: "warm", Queue: "high", Name: "test"}})
+		_, err = enqueue(set, b.ctx(), []scripts.NewJob{{ID: "warm", Queue: "high", Name: "test"}})
 		b.must(err)
 		turn := scripts.Turn{
 			Complete: []scripts.Lease{{ID: "x", Token: "y"}},
@@ -117,7 +117,7 @@ func TestALostAnswer(t *testing.T) {
 		p.cut.Store(true)
 		p.scripts.Store(0)
 		n := scripts.NewJob{ID: "a", Queue: "low", Name: "test"}
-		_, err = set.Enqueue(b.ctx(), []scripts.NewJob{n})
+		_, err = enqueue(set, b.ctx(), []scripts.NewJob{n})
 		if !errors.Is(err, job.ErrOutcomeUnknown) || errors.Is(err, job.ErrUnavailable) {
 			b.t.Errorf("enqueue: %v", err)
 		}
@@ -141,7 +141,7 @@ func TestALostAnswer(t *testing.T) {
 		b.same("sent", int64(5), p.scripts.Load())
 
 		p.cut.Store(false)
-		created, err := set.Enqueue(b.ctx(), []scripts.NewJob{n})
+		created, err := enqueue(set, b.ctx(), []scripts.NewJob{n})
 		b.must(err)
 		if !created[0].Deduplicated || created[0].ID != "a" {
 			b.t.Errorf("repeated: %+v", created)
@@ -175,7 +175,7 @@ func TestAFrozenServer(t *testing.T) {
 		s.Freeze()
 		calls := map[string]func(ctx context.Context) error{
 			"enqueue": func(ctx context.Context) error {
-				_, err := set.Enqueue(ctx, []scripts.NewJob{{ID: "a", Queue: "low", Name: "test"}})
+				_, err := enqueue(set, ctx, []scripts.NewJob{{ID: "a", Queue: "low", Name: "test"}})
 				return err
 			},
 			"turn": func(ctx context.Context) error {
@@ -228,7 +228,7 @@ func TestNothingSent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = set.Enqueue(context.Background(), []scripts.NewJob{{ID: "a", Queue: "low", Name: "test"}})
+		_, err = enqueue(set, context.Background(), []scripts.NewJob{{ID: "a", Queue: "low", Name: "test"}})
 		if !errors.Is(err, job.ErrUnavailable) || errors.Is(err, job.ErrOutcomeUnknown) || !scripts.Away(err) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -98,7 +98,7 @@ func TestTheLookForOrphansIsBounded(t *testing.T) {
 		for i := range jobs {
 			jobs[i] = scripts.NewJob{ID: fmt.Sprintf("j%d-%d", batch, i), Queue: "low", Name: "test", Delay: time.Duration(batch%2) * time.Hour}
 		}
-		_, err := b.Enqueue(b.ctx(), jobs)
+		_, err := enqueue(b.Set, b.ctx(), jobs)
 		b.must(err)
 	}
 	o := b.orphans(400)

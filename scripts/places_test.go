@@ -91,7 +91,7 @@ func (c *client) step(ctx context.Context) error {
 		if c.rnd.IntN(3) == 0 {
 			n.Unique = fmt.Sprint("u", c.rnd.IntN(5))
 		}
-		_, err = c.Enqueue(ctx, []scripts.NewJob{n})
+		err = c.Enqueue(ctx, scripts.NewBatch(n))
 	case 3:
 		_, err = c.Promote(ctx, 10, true)
 	case 4, 5:

@@ -18,7 +18,7 @@ func TestEmptyQueuesMakeRoom(t *testing.T) {
 		}
 		jobs[0].Delay = time.Millisecond
 		for i := 0; i < len(jobs); i += 300 {
-			_, err := b.Enqueue(b.ctx(), jobs[i:i+300])
+			_, err := enqueue(b.Set, b.ctx(), jobs[i:i+300])
 			b.must(err)
 		}
 		for i := 1; i < 600; i++ {

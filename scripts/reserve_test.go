@@ -255,7 +255,7 @@ func TestAThousandQueues(t *testing.T) {
 		jobs = append(jobs[:498], scripts.NewJob{ID: "last", Queue: "last", Name: "test", Delay: time.Hour}, scripts.NewJob{ID: "x", Queue: "last", Name: "test"})
 		b.addAll(jobs)
 		b.must(b.PauseQueue(b.ctx(), "one-more", "me", "")) // the 1,000th
-		results, err := b.Enqueue(b.ctx(), []scripts.NewJob{{ID: "y", Queue: "too-many", Name: "test"}, {ID: "z", Queue: "q0", Name: "test"}})
+		results, err := enqueue(b.Set, b.ctx(), []scripts.NewJob{{ID: "y", Queue: "too-many", Name: "test"}, {ID: "z", Queue: "q0", Name: "test"}})
 		b.must(err)
 		if results[0].Err == nil || results[1].Err != nil {
 			b.t.Errorf("%+v", results)

@@ -105,40 +105,41 @@ func render(k keys) map[string]script {
 	return all
 }
 
-// assemble returns a script's text behind the parts it includes, in their order;
-// whole is the first of every script that does not see to it itself. Making the functions of all parts takes longer
-// than the usual call does without them, so the hot scripts have the others made at
-// need: rare() returns them by name. Comments stay in the source files.
+// assemble returns a script's text with the parts that it includes where it names them;
+// whole is the first of every script that does not see to it itself. Making the functions
+// of all parts takes longer than the usual call does without them, so the hot scripts name
+// those that they rarely need late, or have them made at need: rare() returns them by
+// name. Comments stay in the source files.
 func assemble(name string) string {
 	text := source(name + ".lua")
-	var parts []string
 	if !wholeLine.MatchString(text) {
-		parts = append(parts, source("lib/whole.lua"))
+		text = source("lib/whole.lua") + text
 	}
-	later := partsOf(atNeedLine, text)
-	if later != nil {
-		parts = append(parts, "local rare, made")
+	if atNeedLine.MatchString(text) {
+		text = "local rare, made\n" + text
 	}
-	for _, part := range partsOf(includeLine, text) {
-		parts = append(parts, source("lib/"+part+".lua"))
-	}
-	if later != nil {
-		parts = append(parts, "function rare()", "if made then return made end")
-		var names []string
-		for _, part := range later {
+	text = includeLine.ReplaceAllStringFunc(text, func(line string) string {
+		var b strings.Builder
+		for _, part := range partsOf(includeLine, line) {
+			b.WriteString(source("lib/" + part + ".lua"))
+		}
+		return b.String()
+	})
+	text = atNeedLine.ReplaceAllStringFunc(text, func(line string) string {
+		var b, names strings.Builder
+		for _, part := range partsOf(atNeedLine, line) {
 			lib := source("lib/" + part + ".lua")
-			parts = append(parts, lib)
+			b.WriteString(lib)
 			for _, m := range libFunction.FindAllStringSubmatch(lib, -1) {
-				names = append(names, m[1]+" = "+m[1])
+				fmt.Fprintf(&names, "%s = %s, ", m[1], m[1])
 			}
 		}
-		parts = append(parts, "made = { "+strings.Join(names, ", ")+" }", "return made", "end")
-	}
-	parts = append(parts, text)
-	return commentLine.ReplaceAllString(strings.Join(parts, "\n"), "")
+		return "function rare()\nif made then return made end\n" + b.String() + "made = { " + names.String() + "}\nreturn made\nend\n"
+	})
+	return commentLine.ReplaceAllString(text, "")
 }
 
-// partsOf lists the parts that a line of a script's header names.
+// partsOf lists the parts that a line of a script names.
 func partsOf(line *regexp.Regexp, text string) []string {
 	m := line.FindStringSubmatch(text)
 	if m == nil {

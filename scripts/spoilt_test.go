@@ -188,7 +188,7 @@ func TestASpoiltBodyAndCallsAboutOneJob(t *testing.T) {
 			b.t.Errorf("cancel %v, revive %v, reschedule %v, inspect %v", err1, err2, err3, err4)
 		}
 		b.same("keyspace", before, b.dump())
-		results, err := b.Enqueue(b.ctx(), []scripts.NewJob{{ID: "b", Queue: "low", Name: "test"}, {ID: "d", Queue: "low", Name: "test"}})
+		results, err := enqueue(b.Set, b.ctx(), []scripts.NewJob{{ID: "b", Queue: "low", Name: "test"}, {ID: "d", Queue: "low", Name: "test"}})
 		b.must(err)
 		if results[0].Err == nil || results[1].Err != nil || results[1].Deduplicated {
 			b.t.Errorf("enqueue %+v", results)

@@ -22,8 +22,7 @@ import (
 func (s *Set) EnqueueTx(ctx context.Context, pipe redis.Pipeliner, n NewJob) error {
 	guard := call{redis.NewCmd(ctx, "hset", s.keys.name("beats"), "tx", "1")}
 	whole := call{redis.NewCmd(ctx, "exists", s.keys.name("job"), s.keys.name("run"))}
-	args := []any{n.ID, n.shape(), n.tail()}
-	create := s.command(ctx, script{text: fmt.Sprintf(orFail, s.scripts["enqueue"].text)}, false, args)
+	create := s.command(ctx, script{text: fmt.Sprintf(orFail, s.scripts["enqueue"].text)}, false, NewBatch(n).args)
 	if err := pipe.Process(ctx, guard); err != nil {
 		return err
 	}
@@ -39,10 +38,11 @@ local function run()
 %s
 end
 local reply = run()
-if reply[4] == 'queues' then
+if type(reply) == 'number' then return reply end
+if reply[3] == 'queues' then
   return redis.error_reply('ERR the job was not created: 1,000 queues are in use, which is the most')
-elseif reply[4] == 'spoilt' then
-  return redis.error_reply('ERR the job was not created: ' .. reply[7] .. ' holds something that is not of bide')
+elseif reply[3] == 'spoilt' then
+  return redis.error_reply('ERR the job was not created: ' .. reply[6] .. ' holds something that is not of bide')
 end
 return reply
 `

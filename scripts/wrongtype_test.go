@@ -51,7 +51,7 @@ func situations() []situation {
 	return []situation{
 		{"enqueue", func(b *bench) func() error {
 			return func() error {
-				_, err := b.Enqueue(b.ctx(), []scripts.NewJob{
+				_, err := enqueue(b.Set, b.ctx(), []scripts.NewJob{
 					{ID: "a", Queue: "low", Name: "test", Delay: time.Hour},
 					{ID: "b", Queue: "high", Name: "test", Unique: "u", ExpiryIn: time.Hour},
 				})
@@ -61,7 +61,7 @@ func situations() []situation {
 		{"enqueue what is retained", func(b *bench) func() error {
 			b.complete(taken(b, scripts.NewJob{ID: "a", Retention: time.Hour}))
 			return func() error {
-				_, err := b.Enqueue(b.ctx(), []scripts.NewJob{{ID: "a", Queue: "low", Name: "test"}, {ID: "b", Queue: "low", Name: "test"}})
+				_, err := enqueue(b.Set, b.ctx(), []scripts.NewJob{{ID: "a", Queue: "low", Name: "test"}, {ID: "b", Queue: "low", Name: "test"}})
 				return err
 			}
 		}},
@@ -148,7 +148,7 @@ func situations() []situation {
 			for i := range 130 {
 				many = append(many, scripts.NewJob{ID: string(rune('a'+i/26)) + string(rune('a'+i%26)), Queue: "medium", Name: "other"})
 			}
-			_, err := b.Enqueue(b.ctx(), many)
+			_, err := enqueue(b.Set, b.ctx(), many)
 			b.must(err)
 			return func() error {
 				_, err := b.Reserve(b.ctx(), scripts.ReserveArgs{Token: "w:1", Lease: time.Minute, Limit: 9, Names: []string{"test"}, Offers: []scripts.Offer{{"medium", 9}}})

@@ -47,11 +47,10 @@ func TestWorkDoesNotGrowWithTheDelayedSet(t *testing.T) {
 		must(t, rdb.ConfigResetStat(ctx).Err())
 		seq++
 		n := strconv.Itoa(seq)
-		_, err := set.Enqueue(ctx, []scripts.NewJob{
-			{ID: "now-" + n, Queue: "high", Name: "test"},
-			{ID: "soon-" + n, Queue: "high", Name: "test", Delay: time.Millisecond, Unique: "u", Retention: time.Hour, ExpiryIn: time.Hour},
-		})
-		must(t, err)
+		must(t, set.Enqueue(ctx, scripts.NewBatch(
+			scripts.NewJob{ID: "now-" + n, Queue: "high", Name: "test"},
+			scripts.NewJob{ID: "soon-" + n, Queue: "high", Name: "test", Delay: time.Millisecond, Unique: "u", Retention: time.Hour, ExpiryIn: time.Hour},
+		)))
 		time.Sleep(3 * time.Millisecond) // the clock of a real server can only be waited for
 		p, err := set.Promote(ctx, scripts.PromoteJobs, true)
 		must(t, err)

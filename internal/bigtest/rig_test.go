@@ -101,17 +101,16 @@ func seed(t testing.TB, set *scripts.Set, from, to int, describe func(i int) scr
 	for range 4 {
 		group.Go(func() {
 			for start := range starts {
-				var jobs []scripts.NewJob
+				var batch scripts.Batch
 				for i := start; i < min(start+scripts.EnqueueJobs, to); i++ {
 					n := describe(i)
 					n.ID, n.Name = id(i), "test"
-					jobs = append(jobs, n)
+					batch.Add(&n)
 				}
-				created, err := set.Enqueue(context.Background(), jobs)
-				if err != nil {
+				if err := set.Enqueue(context.Background(), &batch); err != nil {
 					t.Errorf("enqueue: %v", err)
 				}
-				for _, c := range created {
+				for _, c := range batch.Created() {
 					if c.Err != nil || c.Deduplicated {
 						t.Errorf("enqueue: %+v", c)
 					}

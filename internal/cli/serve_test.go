@@ -131,7 +131,7 @@ func fill(t *testing.T, set *scripts.Set, n int) {
 		for i := range jobs {
 			jobs[i] = scripts.NewJob{ID: "fill-" + time.Duration(left-i).String(), Queue: "medium", Name: "mail"}
 		}
-		if _, err := set.Enqueue(context.Background(), jobs); err != nil {
+		if err := set.Enqueue(context.Background(), scripts.NewBatch(jobs...)); err != nil {
 			t.Fatal(err)
 		}
 		left -= len(jobs)

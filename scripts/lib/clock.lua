@@ -3,5 +3,6 @@
 -- "in d" is never early by a fraction.
 local time = redis.call('TIME')
 local us = time[1] * 1000000 + time[2]
-local now = math.floor(us / 1000)
-local soon = math.ceil(us / 1000)
+local part = us % 1000
+local now = (us - part) / 1000
+local soon = part > 0 and now + 1 or now

@@ -15,7 +15,7 @@ import (
 
 // task is one job to make.
 type task struct {
-	payload json.RawMessage
+	payload protocol.Payload
 	due     time.Time // zero means now
 }
 

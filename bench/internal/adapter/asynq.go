@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -37,7 +38,11 @@ func (a *asynqSystem) enqueue(ctx context.Context, t task) error {
 	if !t.due.IsZero() {
 		opts = append(opts, asynq.ProcessAt(t.due))
 	}
-	_, err := a.client.EnqueueContext(ctx, asynq.NewTask(jobName, t.payload), opts...)
+	payload, err := json.Marshal(t.payload)
+	if err != nil {
+		return err
+	}
+	_, err = a.client.EnqueueContext(ctx, asynq.NewTask(jobName, payload), opts...)
 	return err
 }
 

@@ -12,7 +12,7 @@ import (
 
 func (s *session) task(i int) task {
 	due := s.spec.Due(i)
-	t := task{payload: protocol.Payload(i, due)}
+	t := task{payload: protocol.NewPayload(i, due)}
 	if due != 0 {
 		t.due = time.UnixMilli(due)
 	}

@@ -104,26 +104,24 @@ type Message struct {
 	Result *Result `json:"result,omitempty"`
 }
 
-// Payload is the args of job i: about 110 bytes, the same for every system.
-func Payload(i int, dueMs int64) json.RawMessage {
-	b, err := json.Marshal(payload{Seq: i, Due: dueMs, To: "ana@example.com", Subject: "Your order has shipped", Order: "A-2044718"})
-	if err != nil {
-		return nil // a struct of numbers and strings always encodes
-	}
-	return b
-}
-
-// Parse reads number and due time from a payload.
-func Parse(b []byte) (seq int, dueMs int64, err error) {
-	var p payload
-	err = json.Unmarshal(b, &p)
-	return p.Seq, p.Due, err
-}
-
-type payload struct {
+// Payload is the args of a job, as an app has them: about 110 bytes of JSON, the same
+// for every system, which gets it as its API asks.
+type Payload struct {
 	Seq     int    `json:"seq"`
 	Due     int64  `json:"due"`
 	To      string `json:"to"`
 	Subject string `json:"subject"`
 	Order   string `json:"order"`
+}
+
+// NewPayload is the args of job i.
+func NewPayload(i int, dueMs int64) Payload {
+	return Payload{Seq: i, Due: dueMs, To: "ana@example.com", Subject: "Your order has shipped", Order: "A-2044718"}
+}
+
+// Parse reads number and due time from a payload.
+func Parse(b []byte) (seq int, dueMs int64, err error) {
+	var p Payload
+	err = json.Unmarshal(b, &p)
+	return p.Seq, p.Due, err
 }

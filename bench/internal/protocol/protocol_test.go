@@ -1,9 +1,15 @@
 package protocol
 
-import "testing"
+import (
+	"encoding/json"
+	"testing"
+)
 
 func TestPayloadIsAboutAsLongAsPromised(t *testing.T) {
-	b := Payload(42_000, 1796049255123)
+	b, err := json.Marshal(NewPayload(42_000, 1796049255123))
+	if err != nil {
+		t.Fatal(err)
+	}
 	if len(b) < 100 || len(b) > 125 {
 		t.Errorf("%d bytes: %s", len(b), b)
 	}

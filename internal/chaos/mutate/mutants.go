@@ -141,7 +141,7 @@ var mutants = []mutant{
 	},
 	{
 		"one of many callers is told what became of another's job",
-		[]edit{{"scheduler/gather.go", "p.result = resultOf(created[i])", "p.result = resultOf(created[len(created)-1-i])"}},
+		[]edit{{"scheduler/gather.go", "list[i].result = resultOf(created)", "list[len(list)-1-i].result = resultOf(created)"}},
 		"./scheduler", "TestEnqueuesGoTogether",
 	},
 }
