@@ -73,8 +73,9 @@ func (d *Dispatcher) most() int {
 func (d *Dispatcher) place(jobs []scripts.Leased, sent time.Time, slots int) {
 	d.quietly(func() {
 		d.free += slots
+		now := clock.Now()
 		for _, l := range jobs {
-			a := d.newAttempt(l, sent)
+			a := d.newAttempt(l, sent, now)
 			if l.Err == nil {
 				d.ahead = append(d.ahead, a)
 				continue
@@ -88,8 +89,8 @@ func (d *Dispatcher) place(jobs []scripts.Leased, sent time.Time, slots int) {
 
 // fill opens a slot for the next job that waits, if there are both. mu is held.
 func (d *Dispatcher) fill() {
-	if d.free > 0 {
-		if a := d.nextAhead(); a != nil {
+	if d.free > 0 && len(d.ahead) > 0 {
+		if a := d.nextAhead(clock.Now()); a != nil {
 			d.free--
 			go d.run(a)
 		}
@@ -101,20 +102,20 @@ func (d *Dispatcher) fill() {
 
 // nextAhead starts the next job that waits for a slot, unless half of its lease has
 // gone without a renewal: the process stood still, or Redis is away. mu is held.
-func (d *Dispatcher) nextAhead() *attempt {
+func (d *Dispatcher) nextAhead(now time.Time) *attempt {
 	for len(d.ahead) > 0 {
 		a := d.ahead[0]
-		left := clock.Until(a.until)
+		left := a.until.Sub(now)
 		if !a.leaseLost() && left > 0 && left < d.cfg.Lease/2 {
 			return nil
 		}
 		d.ahead = d.ahead[1:]
 		if !a.leaseLost() && left > 0 {
-			d.start(a)
+			d.start(a, now)
 			return a
 		}
 		a.lose()
-		delete(d.held, a.lease)
+		delete(d.held, a)
 	}
 	return nil
 }
@@ -157,8 +158,7 @@ func (d *Dispatcher) giveAheadBack() {
 		switch {
 		case err == nil:
 			for _, a := range list {
-				delete(d.held, a.lease)
-				a.cancel(nil)
+				delete(d.held, a)
 			}
 		case unsent(err): // they are as good here as anywhere
 			d.ahead = append(list, d.ahead...)

@@ -28,7 +28,7 @@ func TestAheadAfterStandingStill(t *testing.T) {
 			d := New(nil, nil, Config{})
 			d.base = context.Background()
 			for _, id := range []string{"first", "second"} {
-				a := d.newAttempt(scripts.Leased{Job: &job.Job{ID: id, Timeout: time.Minute}, Lease: scripts.Lease{ID: id}}, clock.Now())
+				a := d.newAttempt(scripts.Leased{Job: &job.Job{ID: id, Timeout: time.Minute}, Lease: scripts.Lease{ID: id}}, clock.Now(), clock.Now())
 				d.ahead = append(d.ahead, a)
 			}
 			first := d.ahead[0]
@@ -37,11 +37,11 @@ func TestAheadAfterStandingStill(t *testing.T) {
 				first.lose()
 			}
 			started := ""
-			a := d.nextAhead()
-			gone := first.ctx.Err() != nil
+			a := d.nextAhead(clock.Now())
+			gone := first.ctx.ended
 			if a != nil {
 				started = a.job.ID
-				a.stop()
+				a.ctx.release()
 			}
 			if started != c.started || len(d.ahead) != c.waiting {
 				t.Errorf("started %q with %d waiting, want %q with %d", started, len(d.ahead), c.started, c.waiting)

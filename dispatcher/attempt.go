@@ -21,9 +21,7 @@ type attempt struct {
 	lease scripts.Lease
 	order int64 // in which attempts began here
 
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	stop   context.CancelFunc // of the timeout
+	ctx handlerContext
 
 	lost    atomic.Bool
 	since   time.Time // it came here
@@ -49,7 +47,7 @@ func (a *attempt) leaseLost() bool { return a.lost.Load() }
 // lose cancels the handler of an attempt whose lease is gone.
 func (a *attempt) lose() {
 	if !a.lost.Swap(true) {
-		a.cancel(job.ErrLeaseLost)
+		a.ctx.end(job.ErrLeaseLost)
 	}
 }
 
@@ -61,21 +59,22 @@ const abandonAfter = 7 * time.Second
 // count much further.
 const longestAttempt = 100 * 365 * 24 * time.Hour
 
-// newAttempt holds a leased job whose lease was asked for at sent. mu is held.
-func (d *Dispatcher) newAttempt(l scripts.Leased, sent time.Time) *attempt {
-	a := &attempt{job: l.Job, lease: l.Lease, since: clock.Now(), until: sent.Add(d.cfg.Lease)}
-	a.ctx, a.cancel = context.WithCancelCause(d.base)
+// newAttempt holds a leased job whose lease was asked for at sent, and which has come
+// now. mu is held.
+func (d *Dispatcher) newAttempt(l scripts.Leased, sent, now time.Time) *attempt {
+	a := &attempt{job: l.Job, lease: l.Lease, since: now, until: sent.Add(d.cfg.Lease)}
+	a.ctx.base = d.base
 	d.order++
 	a.order = d.order
-	d.held[a.lease] = a
+	d.held[a] = struct{}{}
 	return a
 }
 
-// start says that the handler of an attempt begins. mu is held, and the attempt has
+// start says that the handler of an attempt begins now. mu is held, and the attempt has
 // a slot.
-func (d *Dispatcher) start(a *attempt) {
-	a.started = clock.Now()
-	a.ctx, a.stop = context.WithTimeoutCause(a.ctx, min(a.job.Timeout, longestAttempt), job.ErrTimeout)
+func (d *Dispatcher) start(a *attempt, now time.Time) {
+	a.started = now
+	a.ctx.begin(now.Add(min(a.job.Timeout, longestAttempt)))
 }
 
 // run runs the handlers of started attempts in one slot, a after which come those
@@ -91,13 +90,13 @@ func (d *Dispatcher) run(a *attempt) {
 	}()
 	for a != nil {
 		this := a
-		d.handlers.RunHere(this.ctx, this.job, func(err error) {
+		d.handlers.RunHere(&this.ctx, this.job, func(err error) {
 			// The context's own end says why the handler stopped; read it before
-			// stop ends it for good.
-			if err != nil && errors.Is(context.Cause(this.ctx), job.ErrTimeout) {
+			// it is ended for good.
+			if err != nil && errors.Is(context.Cause(&this.ctx), job.ErrTimeout) {
 				err = &timeoutError{err}
 			}
-			this.stop()
+			this.ctx.release()
 			a = d.finished(this, err)
 		})
 	}
@@ -112,7 +111,8 @@ func (e *timeoutError) Unwrap() error { return e.err }
 // finished hands an attempt to the next turn and its slot to the job that waits for
 // one, which it returns, started.
 func (d *Dispatcher) finished(a *attempt, err error) *attempt {
-	took := clock.Since(a.started)
+	now := clock.Now()
+	took := now.Sub(a.started)
 	d.mu.Lock()
 	a.returned = true
 	if !a.abandoned {
@@ -120,7 +120,7 @@ func (d *Dispatcher) finished(a *attempt, err error) *attempt {
 		d.settle(a)
 	}
 	d.tempo.note(took)
-	next := d.nextAhead()
+	next := d.nextAhead(now)
 	if next == nil {
 		d.free++
 	}
@@ -130,7 +130,6 @@ func (d *Dispatcher) finished(a *attempt, err error) *attempt {
 		d.cond.Broadcast()
 	}
 	d.mu.Unlock()
-	a.cancel(nil)
 	if due && next != nil {
 		runtime.Gosched() // the turn first: Redis has nothing to do
 	}
@@ -142,10 +141,10 @@ func (d *Dispatcher) settle(a *attempt) {
 	if a.leaseLost() && a.err != nil {
 		// Whoever has the job now settles it. Nil is tried all the same: the
 		// token decides, and a job that nobody has taken yet has then completed.
-		delete(d.held, a.lease)
+		delete(d.held, a)
 		return
 	}
-	if a.err != nil && errors.Is(context.Cause(a.ctx), job.ErrShutdown) {
+	if a.err != nil && errors.Is(context.Cause(&a.ctx), job.ErrShutdown) {
 		return // given back at the end, without an attempt
 	}
 	a.settling = true
@@ -196,7 +195,7 @@ func (a *attempt) isRunning() bool { return !a.started.IsZero() && !a.returned }
 // running counts handlers that have not returned. mu is held, or no turn runs.
 func (d *Dispatcher) running() int {
 	n := 0
-	for _, a := range d.held {
+	for a := range d.held {
 		if a.isRunning() {
 			n++
 		}
@@ -207,9 +206,9 @@ func (d *Dispatcher) running() int {
 // cancelHandlers ends the contexts of all running handlers.
 func (d *Dispatcher) cancelHandlers(cause error) {
 	d.lock(func() {
-		for _, a := range d.held {
+		for a := range d.held {
 			if a.isRunning() {
-				a.cancel(cause)
+				a.ctx.end(cause)
 			}
 		}
 	})

@@ -115,7 +115,7 @@ type Dispatcher struct {
 	mu   sync.Mutex
 	cond *sync.Cond // signalled on every change of what follows
 	// held are the attempts whose lease has not been settled.
-	held map[scripts.Lease]*attempt
+	held map[*attempt]struct{}
 	// done are finished attempts that wait for a turn.
 	done []*attempt
 	// free counts the slots that are neither running a handler nor promised to
@@ -179,7 +179,7 @@ func New(rdb redis.UniversalClient, handlers Handlers, cfg Config) *Dispatcher {
 	d := &Dispatcher{
 		cfg: cfg, handlers: handlers, id: newID(), shares: newShares(cfg.Queues, cfg.Weights),
 		hard: make(chan struct{}), renew: make(chan struct{}, 1),
-		held: make(map[scripts.Lease]*attempt), free: cfg.Concurrency, hungry: true, intake: true,
+		held: make(map[*attempt]struct{}), free: cfg.Concurrency, hungry: true, intake: true,
 	}
 	d.cond = sync.NewCond(&d.mu)
 	var err error

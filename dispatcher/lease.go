@@ -60,7 +60,7 @@ func (d *Dispatcher) untilFirstEnd() time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	first := d.cfg.Lease
-	for _, a := range d.held {
+	for a := range d.held {
 		if !a.leaseLost() {
 			first = min(first, clock.Until(a.until))
 		}
@@ -72,7 +72,7 @@ func (d *Dispatcher) untilFirstEnd() time.Duration {
 func (d *Dispatcher) endLost() {
 	var lost []*attempt
 	d.mu.Lock()
-	for _, a := range d.held {
+	for a := range d.held {
 		if !a.leaseLost() && clock.Until(a.until) <= 0 {
 			lost = append(lost, a)
 		}
@@ -84,7 +84,7 @@ func (d *Dispatcher) endLost() {
 // abandonStuck settles attempts whose handler ignores its timeout.
 func (d *Dispatcher) abandonStuck() {
 	d.lock(func() {
-		for _, a := range d.held {
+		for a := range d.held {
 			if a.isRunning() && !a.settling && !a.leaseLost() && clock.Since(a.started)-abandonAfter > a.job.Timeout {
 				d.abandon(a)
 			}
@@ -96,7 +96,7 @@ func (d *Dispatcher) abandonStuck() {
 func (d *Dispatcher) renewAll(work context.Context) error {
 	var list []*attempt
 	d.mu.Lock()
-	for _, a := range d.held {
+	for a := range d.held {
 		if !a.leaseLost() {
 			list = append(list, a)
 		}
@@ -124,7 +124,7 @@ func (d *Dispatcher) renewSome(work context.Context, list []*attempt) error {
 	var lost []*attempt
 	d.mu.Lock()
 	for i, a := range list {
-		if _, held := d.held[a.lease]; !held {
+		if _, held := d.held[a]; !held {
 			continue // settled meanwhile
 		}
 		switch renewals[i] {
@@ -134,7 +134,7 @@ func (d *Dispatcher) renewSome(work context.Context, list []*attempt) error {
 			}
 		case scripts.CancelAsked:
 			a.until = sent.Add(d.cfg.Lease)
-			a.cancel(job.ErrCancelled)
+			a.ctx.end(job.ErrCancelled)
 		default:
 			a.until = sent.Add(d.cfg.Lease)
 		}

@@ -61,7 +61,7 @@ func (d *Dispatcher) giveBack(work context.Context) {
 	var rest []*attempt
 	var completed []scripts.Lease
 	d.lock(func() {
-		for _, a := range d.held {
+		for a := range d.held {
 			switch {
 			case a.returned && a.err == nil: // its settlement has not been answered
 				completed = append(completed, a.lease)

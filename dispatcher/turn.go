@@ -194,7 +194,7 @@ func (d *Dispatcher) reserveArgs(t *turn) *scripts.ReserveArgs {
 	}
 	d.mu.Lock()
 	args.Offers = d.shares.offer(t.slots)
-	for _, a := range d.held {
+	for a := range d.held {
 		args.Suspect = args.Suspect || args.Chances > 0 && a.job.Lost >= args.Chances && !a.returned
 	}
 	d.mu.Unlock()
@@ -260,7 +260,7 @@ func (d *Dispatcher) tellPaused(list ...scripts.Paused) {
 func (d *Dispatcher) settled(list []*attempt, states []job.State) {
 	d.lock(func() {
 		for _, a := range list {
-			delete(d.held, a.lease)
+			delete(d.held, a)
 		}
 	})
 	for i, a := range list {
