@@ -98,7 +98,7 @@ var mutants = []mutant{
 	},
 	{
 		"jobs that were leased ahead are started beyond the slots",
-		[]edit{{"dispatcher/ahead.go", "	if d.free > 0 {\n", "	if d.free > -d.cfg.Concurrency {\n"}},
+		[]edit{{"dispatcher/ahead.go", "	if d.free > 0 && len(d.ahead) > 0 {\n", "	if d.free > -d.cfg.Concurrency && len(d.ahead) > 0 {\n"}},
 		"./dispatcher", "TestAheadKeepsOrderAndConcurrency",
 	},
 	{
