@@ -21,9 +21,11 @@ import (
 const (
 	// maxSleep bounds the time for which a lost wake-up call goes unnoticed, and an
 	// inbox entry, which wakes nobody: with the pass itself, 100 ms.
-	maxSleep   = 90 * time.Millisecond
-	heartbeat  = time.Second
-	sweepEvery = time.Second
+	maxSleep  = 98 * time.Millisecond
+	heartbeat = time.Second
+	// The sweeps come with the heartbeat, when the process is awake anyway; when that
+	// does not come through, after sweepAtLast all the same: they make room.
+	sweepAtLast = 2 * time.Second
 	// sweepJobs bounds one call of the sweeps, which walk lanes.
 	sweepJobs = 200
 )
@@ -75,7 +77,8 @@ func (p *Promoter) Run(ctx context.Context) error {
 	waiter := p.set.PromoterWaiter()
 	defer waiter.Close()
 	go p.listen(ctx, waiter, wake)
-	go p.keepHouse(ctx)
+	beats := make(chan struct{}, 1)
+	go p.keepHouse(ctx, beats)
 
 	watch := trouble.New(p.cfg.Log, "promote")
 	var nextBeat time.Time
@@ -90,6 +93,7 @@ func (p *Promoter) Run(ctx context.Context) error {
 			p.lastPass.Set(now)
 			if beat {
 				nextBeat = now.Add(heartbeat)
+				signal(beats)
 			}
 			if next >= 0 {
 				sleep = min(until(next), maxSleep)
@@ -153,7 +157,7 @@ func (p *Promoter) promoteDue(ctx context.Context, beat bool) (time.Duration, er
 
 // keepHouse ends expired jobs and removes what was kept long enough, beside the
 // promotion so as not to delay it. Each call is bounded, since some walk lanes.
-func (p *Promoter) keepHouse(ctx context.Context) {
+func (p *Promoter) keepHouse(ctx context.Context, beats <-chan struct{}) {
 	watch := trouble.New(p.cfg.Log, "sweep")
 	for ctx.Err() == nil {
 		more, err := p.sweep(ctx)
@@ -161,7 +165,7 @@ func (p *Promoter) keepHouse(ctx context.Context) {
 		case err == nil:
 			watch.OK()
 			if !more {
-				clock.Sleep(ctx, sweepEvery)
+				clock.SleepOr(ctx, sweepAtLast, beats)
 			}
 		case ctx.Err() == nil:
 			clock.Sleep(ctx, watch.Failed(err))
@@ -202,10 +206,15 @@ func (p *Promoter) listen(ctx context.Context, waiter *scripts.Waiter, wake chan
 		}
 		watch.OK()
 		if called {
-			select {
-			case wake <- struct{}{}:
-			default:
-			}
+			signal(wake)
 		}
+	}
+}
+
+// signal wakes whoever waits for c, or is about to.
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
 	}
 }
