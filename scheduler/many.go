@@ -68,7 +68,8 @@ func (m *many) sendAll() {
 	var failed error
 	for l := range m.ready {
 		if failed != nil {
-			l.err = fmt.Errorf("%w: not sent after an earlier failure: %v", job.ErrUnavailable, failed)
+			// The failure's text only: its outcome may be unknown, that of these is not.
+			l.err = fmt.Errorf("%w: not sent after an earlier failure: %s", job.ErrUnavailable, failed.Error())
 		} else if l.err = m.set.Enqueue(m.ctx, &l.batch); l.err != nil {
 			failed = l.err
 		}

@@ -75,7 +75,7 @@ func plan(z sizes) []variant {
 	list = append(list,
 		variant{workload: "burst", name: "all at once", measure: burst(z.burst)},
 		variant{workload: "roundtrip", name: "one at a time", pin: true, measure: roundtrip(z.trips, z.leastTrips, z.tripLimit)},
-		variant{workload: "idle", name: "one job an hour ahead", rounds: 1, measure: idle(z.idleSettle, z.idle)},
+		variant{workload: "idle", name: "one job an hour ahead", pin: true, rounds: 1, measure: idle(z.idleSettle, z.idle)},
 		variant{workload: "memory", name: "delayed", measure: memory(z.memory, true)},
 		variant{workload: "memory", name: "waiting", measure: memory(z.memory, false)},
 	)
