@@ -81,11 +81,11 @@ func (p *Promoter) Run(ctx context.Context) error {
 	go p.keepHouse(ctx, beats)
 
 	watch := trouble.New(p.cfg.Log, "promote")
-	var nextBeat time.Time
+	var nextBeat, lastDue time.Time
 	for ctx.Err() == nil {
 		sleep := maxSleep
 		beat := !clock.Now().Before(nextBeat)
-		next, err := p.promoteDue(ctx, beat)
+		next, taken, err := p.promoteDue(ctx, beat)
 		switch {
 		case err == nil:
 			watch.OK()
@@ -95,8 +95,11 @@ func (p *Promoter) Run(ctx context.Context) error {
 				nextBeat = now.Add(heartbeat)
 				signal(beats)
 			}
+			if taken {
+				lastDue = now
+			}
 			if next >= 0 {
-				sleep = min(until(next), maxSleep)
+				sleep = min(until(next, now.Sub(lastDue) > quietAfter), maxSleep)
 			}
 		case ctx.Err() == nil:
 			sleep = watch.Failed(err)
@@ -106,18 +109,25 @@ func (p *Promoter) Run(ctx context.Context) error {
 	return nil
 }
 
-// ahead is how much before a due time the promoter is back at Redis: a timer is late by
-// a little, and so is a call that takes its way. Redis decides what is due, so being
-// early costs a call or two and never a job its instant. Between jobs that follow each
-// other closely it would cost as many calls as there are jobs.
+// How much before a due time the promoter is back at Redis: a timer is late by a little,
+// on many systems by up to a millisecond, and so is a call that takes its way. Redis
+// decides what is due, so being early costs a few calls and never a job its instant.
+// Between jobs that follow each other closely it would cost as many calls as there are
+// jobs.
 const (
-	ahead     = 300 * time.Microsecond
-	aheadFrom = time.Millisecond
+	ahead      = 300 * time.Microsecond
+	aheadFrom  = time.Millisecond
+	aheadQuiet = time.Millisecond
+	// quietAfter is how long nothing has been due for the next job to be a single one.
+	quietAfter = 20 * time.Millisecond
 )
 
-// until is how long to sleep when the next job is due after next.
-func until(next time.Duration) time.Duration {
+// until is how long to sleep when the next job is due after next; quiet says that it
+// is a single one.
+func until(next time.Duration, quiet bool) time.Duration {
 	switch {
+	case quiet:
+		return max(0, next-aheadQuiet)
 	case next > aheadFrom:
 		return next - ahead
 	case next <= ahead:
@@ -131,25 +141,26 @@ func until(next time.Duration) time.Duration {
 func (p *Promoter) LastPass() time.Time { return p.lastPass.Time() }
 
 // promoteDue moves everything that is due, batch by batch, and returns how long it
-// is until the next job; negative if there is none.
-func (p *Promoter) promoteDue(ctx context.Context, beat bool) (time.Duration, error) {
+// is until the next job, negative if there is none, and whether there was any.
+func (p *Promoter) promoteDue(ctx context.Context, beat bool) (next time.Duration, taken bool, err error) {
 	for {
 		done, err := p.set.Promote(ctx, scripts.PromoteJobs, beat)
 		if err != nil {
-			return 0, err
+			return 0, taken, err
 		}
+		taken = taken || done.Taken > 0
 		if done.Inbox > 0 && !clock.Now().Before(p.nextTry) {
 			if err := p.adopt(ctx); err != nil {
 				p.nextTry = clock.Now().Add(p.adopting.Failed(err))
 			} else {
 				p.adopting.OK()
 				if done.Taken < scripts.PromoteJobs {
-					return 0, nil // what was adopted may be due
+					return 0, taken, nil // what was adopted may be due
 				}
 			}
 		}
 		if done.Taken < scripts.PromoteJobs {
-			return done.Next, nil
+			return done.Next, taken, nil
 		}
 		beat = false
 	}
