@@ -89,15 +89,22 @@ func (d *Dispatcher) place(jobs []scripts.Leased, sent time.Time, slots int) {
 
 // fill opens a slot for the next job that waits, if there are both. mu is held.
 func (d *Dispatcher) fill() {
+	d.open()
+	if len(d.ahead) > 0 && d.patience == nil {
+		d.patience = clock.AfterFunc(aheadPatience, d.giveAheadBack)
+	}
+}
+
+// open opens one slot and reports whether it could. mu is held.
+func (d *Dispatcher) open() bool {
 	if d.free > 0 && len(d.ahead) > 0 {
 		if a := d.nextAhead(clock.Now()); a != nil {
 			d.free--
 			go d.run(a)
+			return true
 		}
 	}
-	if len(d.ahead) > 0 && d.patience == nil {
-		d.patience = clock.AfterFunc(aheadPatience, d.giveAheadBack)
-	}
+	return false
 }
 
 // nextAhead starts the next job that waits for a slot, unless half of its lease has
@@ -130,6 +137,12 @@ func (d *Dispatcher) giveAheadBack() {
 		d.patience = nil
 		if len(d.ahead) == 0 || d.stopped {
 			d.returning = false
+			return
+		}
+		// Slots are opened one by one, which may take a busy machine that long.
+		for d.intake && !d.returning && d.open() {
+		}
+		if len(d.ahead) == 0 {
 			return
 		}
 		left := aheadPatience - clock.Since(d.ahead[0].since)

@@ -106,7 +106,7 @@ func TestAheadGoesBackWhenItHasToWait(t *testing.T) {
 		r.work(dispatcher.Config{Concurrency: 1}, handlers{"short": short.handler, "hold": s.handler})
 		p := s.next()
 		equal(t, "job", p.job.ID, "long")
-		r.eventually("all but the running one given back", func() bool { return r.sum().Active == 1 })
+		r.lasting("all but the running one given back", func() bool { return r.sum().Active == 1 })
 
 		other := newDiary()
 		r.work(dispatcher.Config{Concurrency: 1}, handlers{"short": other.handler})
@@ -136,7 +136,7 @@ func TestAheadGoesBackAtShutdown(t *testing.T) {
 		w := r.work(dispatcher.Config{Concurrency: 1, Grace: patience}, handlers{"short": short.handler, "hold": s.handler})
 		p := s.next()
 		w.stop()
-		r.eventually("all but the running one given back", func() bool {
+		r.lasting("all but the running one given back", func() bool {
 			sum := r.sum()
 			return sum.Active == 1 && sum.Waiting == 30
 		})

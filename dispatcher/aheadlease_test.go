@@ -88,3 +88,43 @@ func TestNoneAheadAfterGivingBack(t *testing.T) {
 		t.Errorf("%d would be leased ahead at once, want none", n)
 	}
 }
+
+// A job for which there is a slot is started, however long it took to open one: only
+// those without go back.
+func TestOnlyWhatHasNoSlotGoesBack(t *testing.T) {
+	const free, waiting = 4, 10
+	running := blocking{make(chan struct{}, waiting), make(chan struct{})}
+	defer close(running.end)
+	d := New(nil, running, Config{Concurrency: free})
+	d.base = context.Background()
+	for i := range waiting {
+		a := d.newAttempt(scripts.Leased{Job: &job.Job{Timeout: time.Minute}, Lease: scripts.Lease{ID: string(rune('a' + i))}}, clock.Now(), clock.Now().Add(-aheadPatience))
+		d.ahead = append(d.ahead, a)
+	}
+	d.reserving = 1 // what another answer brings is waited for before anything goes back
+	d.giveAheadBack()
+	for range free {
+		select {
+		case <-running.began:
+		case <-time.After(5 * time.Second):
+			t.Fatal("a job waits although there is a slot for it")
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.free != 0 || len(d.ahead) != waiting-free || !d.returning {
+		t.Errorf("%d slots free, %d jobs wait, returning %v; want 0, %d, true", d.free, len(d.ahead), d.returning, waiting-free)
+	}
+	d.ahead, d.stopped = nil, true
+}
+
+// blocking tells of each handler that begins; none ends before end is closed.
+type blocking struct{ began, end chan struct{} }
+
+func (blocking) Names() []string { return []string{"any"} }
+func (blocking) Err() error      { return nil }
+func (b blocking) RunHere(_ context.Context, _ *job.Job, ended func(error)) {
+	b.began <- struct{}{}
+	<-b.end
+	ended(nil)
+}

@@ -189,6 +189,19 @@ func (r *rig) eventually(what string, ok func() bool) {
 	}
 }
 
+// lasting fails the test if ok does not come true for good: it may be true for a moment
+// before what the test is about has begun.
+func (r *rig) lasting(what string, ok func() bool) {
+	r.t.Helper()
+	inARow := 0
+	r.eventually(what, func() bool {
+		if inARow++; !ok() {
+			inARow = 0
+		}
+		return inARow == 40
+	})
+}
+
 // becomes waits until a job is in a state and returns it.
 func (r *rig) becomes(id string, state job.State) *job.Job {
 	r.t.Helper()
