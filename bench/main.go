@@ -114,12 +114,26 @@ func list(s string) []string {
 func rewrite(args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("report", flag.ContinueOnError)
 	dir := flags.String("out", ".", "`directory` of results.json, RESULTS.md and the charts")
+	with := flags.String("with", "", "results.json of a later run of some workloads, as a `file`, to take the place of what is there of them")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	f, err := result.Load(filepath.Join(*dir, "results.json"))
+	path := filepath.Join(*dir, "results.json")
+	f, err := result.Load(path)
 	if err != nil {
 		return err
+	}
+	if *with != "" {
+		later, err := result.Load(*with)
+		if err != nil {
+			return err
+		}
+		if err := f.Replace(later); err != nil {
+			return err
+		}
+		if err := f.Save(path); err != nil {
+			return err
+		}
 	}
 	return write(f, *dir, false, stdout)
 }
