@@ -1,6 +1,7 @@
 -- enqueue: create jobs, each due now in its queue's normal lane, the others in the
 -- delayed set. An id that is taken, or a unique key that a live job holds, writes
 -- nothing for that job and answers with the job that is there.
+-- include: clock wake
 -- whole: its EXISTS asks for the keys that never are, too
 -- KEYS  1 routing
 -- ARGV  1 queue, per job: id, tail
@@ -16,9 +17,7 @@
 local call, format = redis.call, string.format
 local plain = #ARGV % 2 == 1
 if plain then
-  local time = call('TIME')
-  local us = time[1] * 1000000 + time[2]
-  local queue, created = ARGV[1], '\t' .. format('%s%03d', time[1], time[2] / 1000) .. '\t\t\t'
+  local queue, created = ARGV[1], '\t' .. format('%.0f', now) .. '\t\t\t'
   local lane, done = K.queue .. queue, false
   if #ARGV == 3 then
     local id, tail = ARGV[2], ARGV[3]
@@ -59,13 +58,13 @@ if plain then
       end
     end
   end
-  if done then -- as wake below, which takes time to make
-    if redis.pcall('LLEN', K.wake .. queue) == 0 then redis.pcall('RPUSH', K.wake .. queue, '-') end
+  if done then
+    wake(K.wake .. queue)
     return us
   end
 end
 
--- include: clock wake head place create
+-- include: head place create
 -- each calls f with every job: where ARGV has its id, and the shape of its group.
 local function each(f)
   local at = 1
