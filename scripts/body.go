@@ -98,8 +98,19 @@ func (n *NewJob) expiry() string {
 	return ""
 }
 
-// plain says that the job is due now and has nothing but its queue, name and args.
-func (n *NewJob) plain() bool { return n.Delay <= 0 && n.At.IsZero() && n.kind() == "P" }
+// The forms of a call of enqueue, see there.
+const formNow, formLater, formGroups = "now", "later", "groups"
+
+// form is the one that suits the job.
+func (n *NewJob) form() string {
+	switch {
+	case n.kind() != "P":
+		return formGroups
+	case n.when() == "":
+		return formNow
+	}
+	return formLater
+}
 
 // shape is what many jobs of a call have in common.
 func (n *NewJob) shape() string {

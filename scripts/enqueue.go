@@ -3,7 +3,6 @@ package scripts
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/bide-go/bide/job"
@@ -32,9 +31,9 @@ type Created struct {
 type Batch struct {
 	jobs  []*NewJob
 	args  []any
-	plain bool   // all are plain jobs of one queue, with which args begins
-	shape string // that of the latest group, otherwise
-	group int    // where in args the group begins
+	form  string // the first of args
+	shape string // that of the latest of the groups, if they are the form
+	group int    // where in args it begins
 	size  int
 	reply any
 }
@@ -59,29 +58,45 @@ func (b *Batch) Takes(n *NewJob) bool {
 	return len(b.jobs) == 0 || len(b.jobs) < EnqueueJobs && b.size+n.Size() <= EnqueueBytes
 }
 
-// Add adds a job, which must not change any more. Jobs that are alike but for their id,
-// name and args cost the least when they follow each other.
+// Add adds a job, which must not change any more. Plain jobs of one queue cost the
+// least, if all are due now or all are not; of others those that follow each other and
+// are alike but for their id, name and args.
 func (b *Batch) Add(n *NewJob) {
-	if b.args == nil {
-		b.args = make([]any, 0, 4) // for one job, which is what most calls bring
-	}
-	plain := n.plain()
-	if len(b.jobs) == 0 && plain {
-		b.plain, b.args = true, append(b.args, n.Queue)
-	} else if b.plain && (!plain || n.Queue != b.jobs[0].Queue) {
-		b.plain, b.shape, b.group = false, b.jobs[0].shape(), 0
-		b.args = slices.Insert(b.args, 1, any(len(b.jobs)))
-		b.args[0] = b.shape
-	}
-	if !b.plain {
-		if shape := n.shape(); len(b.jobs) == 0 || shape != b.shape {
-			b.shape, b.group = shape, len(b.args)
-			b.args = append(b.args, shape, 0)
+	form := n.form()
+	switch {
+	case len(b.jobs) == 0:
+		b.form = form
+		if b.args == nil {
+			b.args = make([]any, 0, 5) // for one job, which is what most calls bring
 		}
-		b.args[b.group+1] = (len(b.args) - b.group) / 2
+		if b.args = append(b.args, form); form != formGroups {
+			b.args = append(b.args, n.Queue)
+		}
+	case b.form != formGroups && (form != b.form || n.Queue != b.jobs[0].Queue):
+		b.form = formGroups
+		b.args = append(b.args[:0], formGroups)
+		for _, earlier := range b.jobs {
+			b.addToGroup(earlier)
+		}
 	}
-	b.args = append(b.args, n.ID, n.tail())
 	b.jobs, b.size = append(b.jobs, n), b.size+n.Size()
+	switch b.form {
+	case formNow:
+		b.args = append(b.args, n.ID, n.tail())
+	case formLater:
+		b.args = append(b.args, n.ID, n.when(), n.tail())
+	default:
+		b.addToGroup(n)
+	}
+}
+
+func (b *Batch) addToGroup(n *NewJob) {
+	if shape := n.shape(); len(b.args) == 1 || shape != b.shape {
+		b.shape, b.group = shape, len(b.args)
+		b.args = append(b.args, shape, 0)
+	}
+	b.args[b.group+1] = (len(b.args) - b.group) / 2
+	b.args = append(b.args, n.ID, n.tail())
 }
 
 // Reset empties the batch and keeps its memory.

@@ -7,8 +7,7 @@ local key = K.schedule .. ARGV[1]
 local s = redis.call('HMGET', key, 'number', 'pausedAt', 'pausedUntil', 'consecutiveFailures', 'pausedBy', 'pausedReason')
 if not s[1] then return { 'missing' } end
 local held = s[2] and (not s[3] or s[3] == '' or tonumber(s[3]) > now)
-local till = ARGV[5]
-if string.sub(till, 1, 1) == '+' then till = string.format('%.0f', soon + tonumber(string.sub(till, 2))) end
+local till = instant(ARGV[5])
 -- write begins with a removal, undone at once: a full Redis takes it.
 local function write(...)
   redis.call('HDEL', key, 'number')

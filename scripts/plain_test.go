@@ -6,14 +6,24 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bide-go/bide/job"
 	"github.com/bide-go/bide/scripts"
 )
 
-// Plain jobs that are due now take a short way through enqueue. Whatever is in their way,
-// each of them is created once, in the order of the call, or answered for.
+// Plain jobs take a short way through enqueue. Whatever is in their way, each of them is
+// created once, in the order of the call, or answered for.
 func TestPlainJobsTogether(t *testing.T) {
+	t.Run("now", func(t *testing.T) { plainJobs(t, func(int) time.Duration { return 0 }) })
+	t.Run("later", func(t *testing.T) { plainJobs(t, func(int) time.Duration { return time.Hour }) })
+	t.Run("one in the past", func(t *testing.T) {
+		plainJobs(t, func(i int) time.Duration { return time.Duration(1-i%2) * time.Hour })
+	})
+}
+
+// plainJobs makes jobs due in what delay says, or now.
+func plainJobs(t *testing.T, delay func(i int) time.Duration) {
 	type want struct{ Created, Doubled, Refused int }
 	long := json.RawMessage(`"` + strings.Repeat("x", 40_000) + `"`)
 	cases := []struct {
@@ -47,18 +57,28 @@ func TestPlainJobsTogether(t *testing.T) {
 				b.flush()
 				b.add(scripts.NewJob{ID: "before", Queue: "low"})
 				jobs := batch(n, scripts.NewJob{ID: "p", Queue: "low"})
+				for i := range jobs {
+					if d := delay(i); d > 0 {
+						jobs[i].At = b.now().Truncate(time.Second).Add(d)
+					} else if delay(0) > 0 {
+						jobs[i].At = b.now().Add(-time.Minute)
+					}
+				}
 				if c.alter != nil {
 					c.alter(jobs)
 				}
 				if c.ready != nil {
 					c.ready(b)
 				}
+				ids := make([]string, n)
+				for i := range jobs {
+					ids[i] = jobs[i].ID
+				}
 				was := b.sumOf()
 				results, err := enqueue(b.Set, b.ctx(), jobs)
 				b.must(err)
 				what := fmt.Sprintf("%d, %s: ", n, c.name)
 				var got want
-				made := []string{}
 				for i, r := range results {
 					switch {
 					case r.Err != nil:
@@ -67,10 +87,13 @@ func TestPlainJobsTogether(t *testing.T) {
 						got.Doubled++
 					default:
 						got.Created++
-						made = append(made, jobs[i].ID)
 					}
-					if r.ID != jobs[i].ID || r.Err == nil && r.State != job.Waiting {
-						b.t.Errorf("%sitem %d: %+v", what, i, r)
+					state := job.Waiting
+					if delay(i) > 0 {
+						state = job.Delayed
+					}
+					if r.ID != jobs[i].ID || r.Err == nil && !r.Deduplicated && r.State != state {
+						b.t.Errorf("%sitem %d: %+v, want it %s", what, i, r, state)
 					}
 				}
 				c.but.Refused = min(c.but.Refused, n)
@@ -82,10 +105,29 @@ func TestPlainJobsTogether(t *testing.T) {
 				if c.name == "the lane is foreign" {
 					continue
 				}
+				// Of each of the two places, in the order of the call.
+				var now, later []string
+				for i, id := range ids {
+					if results[i].Err != nil || results[i].Deduplicated {
+						continue
+					}
+					if delay(i) > 0 {
+						later = append(later, id)
+					} else {
+						now = append(now, id)
+					}
+				}
 				lane := b.raw().LRange(b.ctx(), scripts.Key("queue")+jobs[0].Queue, 0, -1).Val()
-				b.same(what+"in order of arrival", true, slices.IsSorted(lane))
-				in := b.lane(jobs[0].Queue)
-				b.same(what+"in the order of the call", made, in[len(in)-len(made):])
+				delayed := b.raw().ZRange(b.ctx(), scripts.Key("delayed"), 0, -1).Val()
+				for place, want := range map[string][]string{"lane": now, "delayed": later} {
+					members := map[string][]string{"lane": lane, "delayed": delayed}[place]
+					b.same(what+"in order of arrival in "+place, true, slices.IsSorted(members))
+					var got []string
+					for _, member := range members[len(members)-len(want):] {
+						got = append(got, strings.SplitN(member, ":", 3)[2])
+					}
+					b.same(what+"in the order of the call in "+place, want, got)
+				}
 			}
 		}
 		b.flush()

@@ -9,9 +9,7 @@ local h, why = read_head(id)
 if not h then return { 'spoilt', why } end
 local state = place(id, h)
 if state ~= 'delayed' then return { 'wrong_state', state } end
-local due = tonumber(ARGV[2])
-if string.sub(ARGV[2], 1, 1) == '+' then due = soon + tonumber(string.sub(ARGV[2], 2)) end
-due = math.max(due, now)
+local due = math.max(tonumber(instant(ARGV[2])), now)
 local text = string.format('%.0f', due)
 local first = redis.call('ZRANGE', K.delayed, 0, 0, 'WITHSCORES')
 redis.call('ZADD', K.delayed, due, h.member)

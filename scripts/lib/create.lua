@@ -9,12 +9,6 @@ local batch = {
 local begun = tostring(now) -- once, not for every body
 local format = string.format
 
--- instant turns '+<ms>' (from now, rounded up) or '<ms>' into text of unix ms.
-local function instant(text)
-  if string.sub(text, 1, 1) ~= '+' then return text end
-  return string.format('%.0f', soon + tonumber(string.sub(text, 2)))
-end
-
 -- refuses says why no job may enter queue now, or nil: there are 1,000 queues
 -- already, or something foreign stands where its lane should.
 local function refuses(queue)

@@ -57,7 +57,8 @@ var mutants = []mutant{
 	},
 	{
 		"the body of a waiting job has a TTL",
-		[]edit{{"scripts/lib/create.lua", "redis.call('SET', batch.bodies[1], batch.bodies[2])", "redis.call('SET', batch.bodies[1], batch.bodies[2], 'EX', 86400)"}},
+		[]edit{{"scripts/lib/create.lua", "redis.call('SET', batch.bodies[1], batch.bodies[2])", "redis.call('SET', batch.bodies[1], batch.bodies[2], 'EX', 86400)"},
+			{"scripts/enqueue.lua", "due .. '\\t\\t' .. tail)\n      else", "due .. '\\t\\t' .. tail, 'EX', 86400)\n      else"}},
 		"./scripts", "TestNothingIsHalfDoneBetweenTwoCommands",
 	},
 	{
