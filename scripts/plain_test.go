@@ -99,6 +99,11 @@ func plainJobs(t *testing.T, delay func(i int) time.Duration) {
 				c.but.Refused = min(c.but.Refused, n)
 				c.but.Created = n - c.but.Doubled - c.but.Refused
 				b.same(what+"what became of them", c.but, got)
+				for i, id := range ids {
+					if ttl := b.raw().PTTL(b.ctx(), scripts.Key("job")+id).Val(); results[i].Err == nil && ttl != -1 {
+						b.t.Errorf("%sthe body of %s has a TTL of %v, want none", what, id, ttl)
+					}
+				}
 				is := b.sumOf()
 				b.same(what+"counted", int64(got.Created), is.Created-was.Created)
 				b.same(what+"gap", int64(0), is.Gap())

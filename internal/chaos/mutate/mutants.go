@@ -57,9 +57,18 @@ var mutants = []mutant{
 	},
 	{
 		"the body of a waiting job has a TTL",
-		[]edit{{"scripts/lib/create.lua", "redis.call('SET', batch.bodies[1], batch.bodies[2])", "redis.call('SET', batch.bodies[1], batch.bodies[2], 'EX', 86400)"},
-			{"scripts/enqueue.lua", "due .. '\\t\\t' .. tail)\n      else", "due .. '\\t\\t' .. tail, 'EX', 86400)\n      else"}},
+		[]edit{{"scripts/lib/create.lua", "redis.call('SET', batch.bodies[1], batch.bodies[2])", "redis.call('SET', batch.bodies[1], batch.bodies[2], 'EX', 86400)"}},
 		"./scripts", "TestNothingIsHalfDoneBetweenTwoCommands",
+	},
+	{
+		"the body of a plain job has a TTL",
+		[]edit{{"scripts/enqueue.lua", "due .. '\\t\\t' .. tail)\n      else", "due .. '\\t\\t' .. tail, 'EX', 86400)\n      else"}},
+		"./scripts", "TestPlainJobsTogether",
+	},
+	{
+		"an id that is twice in one call makes two jobs",
+		[]edit{{"scripts/enqueue.lua", "done = call('DBSIZE') == before + jobs", "done = true"}},
+		"./scripts", "TestPlainJobsTogether",
 	},
 	{
 		"leases are not renewed while draining",
