@@ -15,7 +15,8 @@ import (
 	"github.com/bide-go/bide/job"
 )
 
-// gate is a hook that counts commands and lets each through only when told to.
+// gate is a hook that counts calls of scripts and lets each through only when told to.
+// The greeting of a new connection is none: without it no call would come through.
 type gate struct {
 	calls atomic.Int64
 	hold  func(call int64) (release <-chan struct{}, err error)
@@ -28,6 +29,9 @@ func (g *gate) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 
 func (g *gate) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
+		if name := cmd.Name(); name != "evalsha" && name != "eval" {
+			return next(ctx, cmd)
+		}
 		release, after := g.hold(g.calls.Add(1))
 		if release != nil {
 			<-release
@@ -156,6 +160,10 @@ func TestALostAnswerToMany(t *testing.T) {
 		return nil, nil
 	})
 	ctx := context.Background()
+	// Redis knows the script by then: its being sent as text would count, too.
+	if _, err := NewClient(r.Client()).Execute(ctx, "low", "tick", nil, WithID("job-0")); err != nil {
+		t.Fatal(err)
+	}
 	var unknown atomic.Int64
 	for i, err := range together(32, func(i int) error {
 		want := fmt.Sprint("job-", i)

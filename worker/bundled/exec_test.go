@@ -195,17 +195,31 @@ func members(t *testing.T, file string) (list []int) {
 	}
 }
 
-// alive reports whether a process runs; one that nobody has waited for does not.
+// alive reports whether a process still does anything. One that nobody has waited
+// for does not, nor does one that has been killed, even if the kernel has not yet
+// come to end it.
 func alive(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return false
 	}
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return runtime.GOOS != "linux"
+	if runtime.GOOS != "linux" {
+		return true
 	}
-	_, after, _ := bytes.Cut(stat, []byte(") "))
-	return !bytes.HasPrefix(after, []byte("Z")) && !bytes.HasPrefix(after, []byte("X"))
+	const killed, exiting = 1 << (syscall.SIGKILL - 1), 0x4 // PF_EXITING of the kernel
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	_, after, _ := bytes.Cut(status, []byte("\nSigPnd:\t"))
+	line, _, _ := bytes.Cut(after, []byte("\n"))
+	if pending, _ := strconv.ParseUint(string(line), 16, 64); pending&killed != 0 {
+		return false
+	}
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, after, _ = bytes.Cut(stat, []byte(") "))
+	fields := bytes.Fields(after) // from the third on: state, ..., flags
+	if len(fields) < 7 || bytes.ContainsAny(fields[0], "ZX") {
+		return false
+	}
+	flags, _ := strconv.ParseUint(string(fields[6]), 10, 64)
+	return flags&exiting == 0
 }
 
 // gone fails the test if a process goes on running.
