@@ -1,7 +1,7 @@
 -- apply: change the set of schedules from one revision to the next, or not at all.
 -- A planned tick whose instant has come is claimed and stays. So do pauses and open
--- runs, but for those of a schedule that is removed: what waits for an open run is
--- cancelled then. The rules of a schedule are '<policy> <catchUp> <successful> <failed>
+-- runs, but for those of a schedule that is removed: what waits for an open run, or
+-- would have to, is cancelled then. The rules of a schedule are '<policy> <catchUp> <successful> <failed>
 -- <failures in a row that pause it>'.
 -- include: clock head event
 -- KEYS  1 routing
@@ -83,8 +83,9 @@ local function delayed_of(list, ids)
 end
 
 -- take_back cancels, of the ids in a set with scores from above on, those that stand
--- in the delayed set and that nothing has happened to.
-local function take_back(set, above)
+-- in the delayed set and that nothing has happened to; all that stand there, if the
+-- set is one of waiting runs.
+local function take_back(set, above, waiting)
   local all = redis.call('ZRANGE', set, above, '+inf', 'BYSCORE')
   local members, bodies, gone = {}, {}, {}
   for i = 1, #all, 500 do
@@ -95,10 +96,12 @@ local function take_back(set, above)
     end
     local touched = redis.call('EXISTS', unpack(runs)) > 0
     for _, b in ipairs(delayed_of(starts(ids), ids)) do
-      if not (touched and redis.call('EXISTS', K.run .. b.id) == 1) then
+      local moved = touched and redis.call('EXISTS', K.run .. b.id) == 1
+      if waiting or not moved then
         members[#members + 1] = b.member
         bodies[#bodies + 1] = K.job .. b.id
         gone[#gone + 1] = b.id
+        if moved then redis.call('UNLINK', K.run .. b.id, K.errors .. b.id) end
       end
     end
   end
@@ -184,12 +187,14 @@ while at <= #ARGV do
   local claimed = math.max(now, tonumber(redis.call('HGET', key, 'claimed') or '0'))
   if act == 'remove' then
     unplan(name)
-    take_back(K.held .. name, '-inf')
-    take_back(K.makeup .. name, '-inf')
+    take_back(K.held .. name, '-inf', true)
+    take_back(K.makeup .. name, '-inf', true)
     redis.call('HDEL', K.schedules, name)
+    local policy = redis.call('HGET', key, 'policy') or ''
     redis.call('DEL', key, K.succeeded .. name, K.failed .. name, K.held .. name, K.makeup .. name)
-    -- Remembered for a day, so that putting it back repeats no tick.
-    redis.call('HSET', key, 'claimed', claimed)
+    -- Remembered for a day, so that putting it back repeats no tick, and for ticks that
+    -- have come due and are not yet in their lane.
+    redis.call('HSET', key, 'claimed', claimed, 'policy', policy)
     redis.call('EXPIRE', key, 86400)
     redis.call('EXPIRE', K.planned .. name, 86400)
     redis.call('EXPIRE', K.open .. name, 86400)

@@ -14,12 +14,19 @@ import (
 // theatre is one schedule whose runs are moved at random.
 type theatre struct {
 	*bench
-	policy string
-	all    bool // missed ticks are made up for, and others queue behind them
-	leases []scripts.Leased
-	ticks  int
-	beside bool               // runs were forced, or revived: they go beside others
-	waited map[string]float64 // due, of what waited when it was checked last
+	policy     string
+	definition scripts.Change
+	all        bool // missed ticks are made up for, and others queue behind them
+	leases     []scripts.Leased
+	ticks      int
+	beside     bool               // runs were forced, or revived: they go beside others
+	waited     map[string]float64 // due, of what waited when it was checked last
+	unseen     map[string]bool    // ticks that have come due since the last promotion
+}
+
+func (m *theatre) promote() {
+	m.bench.promote()
+	clear(m.unseen)
 }
 
 func (m *theatre) tick(rt *rapid.T) {
@@ -33,7 +40,10 @@ func (m *theatre) tick(rt *rapid.T) {
 		n.Expiry = n.At.Add(3 * time.Minute)
 	}
 	m.plan("s", n)
-	m.promote()
+	m.unseen[n.ID] = true
+	if !rapid.Bool().Draw(rt, "later promoted") {
+		m.promote()
+	}
 }
 
 func (m *theatre) start(rt *rapid.T) {
@@ -120,6 +130,16 @@ func (m *theatre) pauses(rt *rapid.T) {
 	m.must(err)
 }
 
+// anew removes the schedule and puts it back, before ticks that have come due may
+// have been looked at.
+func (m *theatre) anew(rt *rapid.T) {
+	m.apply(scripts.Change{Act: "remove", Name: "s"})
+	if rapid.Bool().Draw(rt, "promoted between") {
+		m.promote()
+	}
+	m.apply(m.definition)
+}
+
 func (m *theatre) wait(*rapid.T) {
 	m.pass(11 * time.Second)
 	m.promote()
@@ -145,7 +165,7 @@ func (m *theatre) check(rt *rapid.T) {
 		}
 	}
 	for id, place := range places {
-		if place != "dead" && seen[id] == "" && m.raw().ZScore(m.ctx(), scripts.Key("planned")+"s", id).Err() != nil {
+		if place != "dead" && seen[id] == "" && !m.unseen[id] && m.raw().ZScore(m.ctx(), scripts.Key("planned")+"s", id).Err() != nil {
 			rt.Fatalf("%s in %s belongs to no set", id, place)
 		}
 	}
@@ -185,13 +205,14 @@ func TestModelOfPolicies(t *testing.T) {
 	onMini(t, func(b *bench) {
 		rapid.Check(b.t, func(rt *rapid.T) {
 			b.flush()
-			m := &theatre{bench: b, policy: rapid.SampledFrom([]string{"Allow", "Forbid", "Replace", "Queue"}).Draw(rt, "policy")}
+			m := &theatre{bench: b, unseen: map[string]bool{}, policy: rapid.SampledFrom([]string{"Allow", "Forbid", "Replace", "Queue"}).Draw(rt, "policy")}
 			catchUp := rapid.SampledFrom([]string{"Latest", "All"}).Draw(rt, "catch up")
 			m.all = catchUp == "All"
-			b.apply(scripts.Change{Act: "add", Name: "s", Definition: "d", Rules: scripts.Rules{Policy: m.policy, CatchUp: catchUp, PauseAfter: 4}})
+			m.definition = scripts.Change{Act: "add", Name: "s", Definition: "d", Rules: scripts.Rules{Policy: m.policy, CatchUp: catchUp, PauseAfter: 4}}
+			b.apply(m.definition)
 			rt.Repeat(map[string]func(*rapid.T){
 				"tick": m.tick, "another tick": m.tick, "start": m.start, "backfill": m.backfill, "take": m.take, "settle": m.settle, "settle more": m.settle,
-				"cancel": m.cancel, "pause": m.pauses, "wait": m.wait, "": m.check,
+				"cancel": m.cancel, "pause": m.pauses, "wait": m.wait, "remove and put back": m.anew, "": m.check,
 			})
 			// All comes to rest.
 			_, err := b.ResumeSchedule(b.ctx(), "s", "me")

@@ -36,8 +36,6 @@ if h.unique ~= '' then redis.call('SET', K.unique .. h.unique, id) end
 redis.call('RPUSH', lane, h.member)
 filled(h.queue)
 -- A run that starts anew is open again.
-if h.schedule ~= '' and redis.pcall('HGET', K.schedule .. h.schedule, 'incarnation') == h.incarnation then
-  redis.pcall('ZADD', K.open .. h.schedule, now, id)
-end
+if h.schedule ~= '' then redis.pcall('ZADD', K.open .. h.schedule, now, id) end
 event('revived', { id })
 return { 'ok', 'waiting' }

@@ -129,6 +129,65 @@ func TestUnplan(t *testing.T) {
 	}
 }
 
+// A tick that has come due when its schedule is removed runs, but beside no other run
+// unless its policy allowed that.
+func TestADueTickOfARemovedSchedule(t *testing.T) {
+	for _, policy := range []string{"Allow", "Forbid", "Replace", "Queue"} {
+		t.Run(policy, func(t *testing.T) {
+			each(t, func(b *bench) {
+				add := scripts.Change{Act: "add", Name: "s", Definition: "d", Rules: scripts.Rules{Policy: policy}}
+				b.apply(add)
+				ticks := b.ticks("s", b.now().Add(-3*time.Hour), 3)
+				b.plan("s", ticks[:2]...)
+				b.apply(scripts.Change{Act: "remove", Name: "s"}, add)
+				b.promote()
+				beside := func(id string) {
+					if policy == "Allow" {
+						b.state(id, job.Waiting)
+						return
+					}
+					b.gone(id)
+					end, err := b.FindEnd(b.ctx(), id)
+					b.must(err)
+					b.same("reason", job.ReasonRemoved, end.Reason)
+				}
+				b.state(ticks[0].ID, job.Waiting)
+				beside(ticks[1].ID)
+				next := b.tick(b.schedule("s"), ticks[2].At) // the new one's honours the old one's
+				b.plan("s", next)
+				b.apply(scripts.Change{Act: "remove", Name: "s"})
+				b.promote()
+				beside(next.ID)
+				b.complete(b.take(3)...)
+				sum := b.gap0()
+				b.same("ended", sum.Created, sum.Completed+sum.Cancelled)
+				b.same("open", int64(0), b.raw().Exists(b.ctx(), scripts.Key("open")+"s").Val())
+			})
+		})
+	}
+}
+
+// What waits for an open run is cancelled when its schedule is removed, also what
+// somebody has moved by hand.
+func TestARemovedScheduleTakesWhatWaits(t *testing.T) {
+	each(t, func(b *bench) {
+		b.apply(scripts.Change{Act: "add", Name: "s", Definition: "d", Rules: scripts.Rules{Policy: "Queue"}})
+		ticks := b.ticks("s", b.now().Add(-3*time.Hour), 3)
+		b.plan("s", ticks[:2]...)
+		b.promote()
+		b.state(ticks[1].ID, job.Delayed)
+		_, err := b.Revive(b.ctx(), ticks[1].ID)
+		b.must(err)
+		b.promote()
+		b.state(ticks[1].ID, job.Delayed)
+		b.apply(scripts.Change{Act: "remove", Name: "s"})
+		b.gone(ticks[1].ID)
+		b.same("its fields", int64(0), b.raw().Exists(b.ctx(), scripts.Key("run")+ticks[1].ID).Val())
+		b.complete(b.take(3)...)
+		b.sum(scripts.Sum{Created: 2, Completed: 1, Cancelled: 1})
+	})
+}
+
 // An edit that does not touch time gives planned ticks the new job and place.
 func TestRewrite(t *testing.T) {
 	each(t, func(b *bench) {

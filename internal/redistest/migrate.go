@@ -4,6 +4,8 @@ import (
 	"context"
 	"net"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -89,6 +91,7 @@ func (c *Cluster) Move(t TB, halfway func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	until := time.Now().Add(formPatience)
 	host, port, _ := net.SplitHostPort(m.to.Options().Addr)
 	for moved, called := 0, false; ; {
 		keys, err := m.from.Do(ctx, "CLUSTER", "GETKEYSINSLOT", m.slot, 10).StringSlice()
@@ -102,7 +105,12 @@ func (c *Cluster) Move(t TB, halfway func()) {
 		for _, key := range slices.Sorted(slices.Values(keys)) {
 			args = append(args, key)
 		}
-		if err := m.from.Do(ctx, args...).Err(); err != nil {
+		err = m.from.Do(ctx, args...).Err()
+		if err != nil && strings.Contains(err.Error(), "CLUSTERDOWN") && time.Now().Before(until) {
+			time.Sleep(50 * time.Millisecond) // a node has just come back
+			continue
+		}
+		if err != nil {
 			t.Fatalf("migrate %q: %v", keys, err)
 		}
 		moved += len(keys)

@@ -86,8 +86,8 @@ local function may_queue(name)
 end
 
 -- admit decides on a due run of a schedule, which has been taken from the delayed
--- set: 'lane', 'held' (it is back in the delayed set), 'skipped' or 'expired' (it
--- has ended). forced: it runs beside the others whatever the policy.
+-- set: 'lane', 'held' (it is back in the delayed set), 'skipped', 'expired' or
+-- 'cancelled' (it has ended). forced: it runs beside the others whatever the policy.
 local function admit(id, h, forced)
   local name = h.schedule
   local held, makeup = K.held .. name, K.makeup .. name
@@ -116,7 +116,16 @@ local function admit(id, h, forced)
     if next then call_up(next) end
     return state
   end
-  if not current then return 'lane' end -- its schedule has been removed
+  if not current then
+    -- Its schedule has been removed since it came due: it runs, but beside no other.
+    if fresh and not forced and s.policy ~= 'Allow' and #running_of(name) > 0 then
+      finish(id, h, 'cancelled', 'removed')
+      event('cancelled', { id }, 'reason', 'removed')
+      return 'cancelled'
+    end
+    redis.pcall('ZADD', K.open .. name, at, id)
+    return 'lane'
+  end
   local missed = tick and late(h, at)
   if missed then
     s.newest = math.max(at, tonumber(s.newest or '') or 0)

@@ -145,6 +145,11 @@ var mutants = []mutant{
 		"./scripts", "TestModelOfPolicies",
 	},
 	{
+		"a due tick of a removed schedule runs beside its open run",
+		[]edit{{"scripts/lib/admit.lua", "if fresh and not forced and s.policy ~= 'Allow' and", "if false and"}},
+		"./scripts", "TestADueTickOfARemovedSchedule",
+	},
+	{
 		"a batch of a backfill that is sent twice is made twice",
 		[]edit{{"scripts/backfill.lua", "if made ~= ARGV[4] then return { 'ok', made } end\n", ""}},
 		"./scheduler", "TestALargeBackfill",
