@@ -273,6 +273,17 @@ func Away(err error) bool {
 	return errors.Is(err, job.ErrUnavailable) || errors.Is(err, job.ErrOutcomeUnknown) || errors.Is(err, io.EOF)
 }
 
+// TakesNoWrites reports whether err is Redis' answer that it can be read and not
+// written: its memory is full, it is a replica, its replicas or its disk are missing.
+func TakesNoWrites(err error) bool {
+	for _, prefix := range []string{"OOM", "READONLY", "NOREPLICAS", "MISCONF"} {
+		if redis.HasErrorPrefix(err, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
 // Hello claims the namespace for this binary's layout of keys, or reports that a
 // newer one is in use.
 func (s *Set) Hello(ctx context.Context) error {

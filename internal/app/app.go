@@ -181,8 +181,8 @@ func (s *service) firstError() error {
 }
 
 // checkLayout refuses a namespace of a newer version, and a Redis that does not do
-// for an operator who is strict about it. While Redis is away it lets
-// the service start: the roles wait for Redis by themselves, and the check is made
+// for an operator who is strict about it. While Redis is away, or a new namespace
+// cannot be claimed since it takes no writes, it lets the service start: the roles wait for Redis by themselves, and the check is made
 // as soon as it answers.
 func (s *service) checkLayout(ctx context.Context) error {
 	set, err := scripts.New(s.opts.Redis, s.opts.Namespace)
@@ -202,13 +202,14 @@ func (s *service) checkLayout(ctx context.Context) error {
 		close(s.welcome)
 		return nil
 	}
-	if !scripts.Away(err) {
+	later := func(err error) bool { return scripts.Away(err) || scripts.TakesNoWrites(err) }
+	if !later(err) {
 		return err
 	}
 	s.wg.Go(func() {
 		watch := trouble.New(s.opts.Log, "ask for the layout")
 		for err := hello(); err != nil && ctx.Err() == nil; err = hello() {
-			if !scripts.Away(err) {
+			if !later(err) {
 				s.errs <- err
 				return
 			}

@@ -259,6 +259,35 @@ func TestRedisAwayAtStart(t *testing.T) {
 	})
 }
 
+// Nor does it matter that Redis takes no writes, also when nothing of bide is in it yet.
+func TestRedisTakesNoWritesAtStart(t *testing.T) {
+	t.Parallel()
+	for name, state := range map[string]struct{ set, unset []any }{
+		"its memory is full":       {[]any{"CONFIG", "SET", "maxmemory", "1"}, []any{"CONFIG", "SET", "maxmemory", "0"}},
+		"it is a replica":          {[]any{"REPLICAOF", "127.0.0.1", "1"}, []any{"REPLICAOF", "NO", "ONE"}},
+		"its replicas are missing": {[]any{"CONFIG", "SET", "min-replicas-to-write", "1"}, []any{"CONFIG", "SET", "min-replicas-to-write", "0"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx := context.Background()
+			r := newRig(t, redistest.NewReal(t))
+			r.write(twoGood)
+			if err := r.rdb.Do(ctx, state.set...).Err(); err != nil {
+				t.Fatal(err)
+			}
+			a := r.serve()
+			if status, h, _ := a.ask("/-/ready"); status != http.StatusServiceUnavailable || h.Ready {
+				t.Errorf("ready: %d %+v", status, h)
+			}
+			if err := r.rdb.Do(ctx, state.unset...).Err(); err != nil {
+				t.Fatal(err)
+			}
+			a.readyWithin(5 * time.Second)
+			wantApplied(t, r, "one", "two")
+		})
+	}
+}
+
 func TestItStopsWhileRedisIsAway(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, redistest.NewReal(t))

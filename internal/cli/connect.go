@@ -100,7 +100,7 @@ func (p *program) withRedis(ctx context.Context, atMost time.Duration, f func(ct
 		return handshakeError(ctx, err, t.shown)
 	}
 	err = set.Hello(within)
-	if err == nil || refusedWrite(err) {
+	if err == nil || scripts.TakesNoWrites(err) {
 		// A full or read-only Redis can still be looked at, and a job in it be
 		// cancelled; what does need a write is refused soon enough.
 		err = f(within, &conn{rdb, set})

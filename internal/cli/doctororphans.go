@@ -101,7 +101,7 @@ func (e *examination) repairOrphans(ctx context.Context) (finding, error) {
 		done = "repaired " + strings.Join(details, ", ") + "; "
 	}
 	switch {
-	case refusedWrite(err):
+	case scripts.TakesNoWrites(err):
 		return finding{Status: failed, Detail: done + "Redis takes no more writes: " + err.Error(), Hint: refusalHint(err)}, nil
 	case err != nil:
 		return finding{}, err

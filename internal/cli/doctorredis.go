@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/bide-go/bide/scripts"
 )
 
 func (e *examination) facts(ctx context.Context) (map[string]string, error) {
@@ -26,7 +28,7 @@ func (e *examination) reachable(ctx context.Context) (finding, error) {
 	switch {
 	case err == nil:
 		return finding{Status: fine, Detail: e.where + " answers and takes writes"}, nil
-	case refusedWrite(err):
+	case scripts.TakesNoWrites(err):
 		return finding{Status: failed, Detail: e.where + " answers but takes no writes: " + err.Error(), Hint: refusalHint(err)}, nil
 	case notLetIn(err):
 		e.err = err

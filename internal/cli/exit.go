@@ -89,7 +89,7 @@ func judge(err error) (code int, next string) {
 	switch {
 	case errors.As(err, &f):
 		return f.code, f.next
-	case refusedWrite(err):
+	case scripts.TakesNoWrites(err):
 		return exitFailed, "Redis answers but takes no writes: look at its memory, its disk and whether it is a replica"
 	case notLetIn(err):
 		return exitAway, "check the user and password of the Redis URL and what they may do"
@@ -108,11 +108,6 @@ func judge(err error) (code int, next string) {
 }
 
 const whereIsRedis = "check that Redis is up and its URL is right (--redis-url, BIDE_REDIS_URL, REDIS_URL)"
-
-// refusedWrite reports whether Redis answered that it takes no writes.
-func refusedWrite(err error) bool {
-	return answeredWith(err, "OOM", "READONLY", "NOREPLICAS", "MISCONF")
-}
 
 // notLetIn reports whether Redis answered that we may not talk to it, or not about
 // this.

@@ -109,6 +109,7 @@ func (h *harness) run() (code int, err error) {
 	watching, stop := context.WithCancel(context.Background())
 	defer stop()
 	go h.watchMachine(watching)
+	go h.watchFailovers(watching)
 	h.trouble()
 	h.rest()
 	return h.judge()
