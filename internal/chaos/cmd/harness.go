@@ -56,6 +56,8 @@ type harness struct {
 
 	stalled atomic.Int64 // ns by which this process was woken late, at worst
 
+	records sync.Map // ids of runs in the schedules' histories that have been looked at
+
 	mu     sync.Mutex
 	rng    *rand.Rand
 	counts map[string]int
@@ -203,7 +205,8 @@ func (h *harness) trouble() {
 	}
 }
 
-// sample audits four times a second, and weighs the processes once a second.
+// sample audits four times a second, weighs the processes once a second, and reads the
+// schedules' histories once a minute, before they forget.
 func (h *harness) sample(ctx context.Context) {
 	ticker := time.NewTicker(250 * time.Millisecond)
 	defer ticker.Stop()
@@ -219,6 +222,11 @@ func (h *harness) sample(ctx context.Context) {
 				if proc, bytes := s.memory(); bytes > 0 {
 					h.rec.Note(chaos.Event{Kind: chaos.Memory, Proc: proc, N: bytes})
 				}
+			}
+		}
+		if n%240 == 239 {
+			for _, t := range timetables {
+				_ = h.replaced(ctx, t.name)
 			}
 		}
 		if every := 20; h.mild && n%(10*every) == 0 || !h.mild && n%every == 0 {

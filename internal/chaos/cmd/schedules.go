@@ -50,7 +50,7 @@ func (h *harness) ticks(ctx context.Context) {
 	rdb := h.store.client
 	until := fmt.Sprint(to.UnixMilli())
 	for _, t := range timetables {
-		fields, records := map[string]string{}, []string{}
+		fields := map[string]string{}
 		if !h.within(mostRest, func() bool {
 			held, err := rdb.ZCount(ctx, "{bide}:held:"+t.name, "-inf", until).Result()
 			makeup, err2 := rdb.ZCount(ctx, "{bide}:makeup:"+t.name, "-inf", until).Result()
@@ -59,20 +59,27 @@ func (h *harness) ticks(ctx context.Context) {
 			h.rec.Note(chaos.Event{Kind: chaos.Stuck, What: "ticks of " + t.name + " wait for ever"})
 		}
 		if !h.within(10*time.Second, func() bool {
-			var err, err2 error
+			var err error
 			fields, err = rdb.HGetAll(ctx, "{bide}:schedule:"+t.name).Result()
-			records, err2 = rdb.ZRange(ctx, "{bide}:failed:"+t.name, 0, -1).Result()
-			return errors.Join(err, err2) == nil && fields["added"] != ""
+			return errors.Join(err, h.replaced(ctx, t.name)) == nil && fields["added"] != ""
 		}) {
 			h.rec.Note(chaos.Event{Kind: chaos.Stuck, What: "the schedule " + t.name + " is gone"})
 			continue
 		}
-		for _, r := range records {
-			if id, _, _ := strings.Cut(r, "\t"); strings.Contains(r, "\treplaced\t") {
-				h.rec.Note(chaos.Event{Kind: chaos.Replaced, ID: id})
-			}
-		}
 		h.rec.Note(chaos.Event{Kind: chaos.Ticks, What: t.name, State: t.policy, From: number(fields["added"]) * 1e6, To: to.UnixNano(), Pause: t.step.Milliseconds(),
 			N: number(fields["missed"]) + number(fields["skipped"])})
 	}
+}
+
+// replaced writes down which runs of a schedule a newer one has replaced, as far as it
+// has not done so before. The schedule keeps a thousand of them: half an hour's worth.
+func (h *harness) replaced(ctx context.Context, name string) error {
+	records, err := h.store.client.ZRange(ctx, "{bide}:failed:"+name, 0, -1).Result()
+	for _, r := range records {
+		id, _, _ := strings.Cut(r, "\t")
+		if _, known := h.records.LoadOrStore(id, nil); !known && strings.Contains(r, "\treplaced\t") {
+			h.rec.Note(chaos.Event{Kind: chaos.Replaced, ID: id})
+		}
+	}
+	return err
 }
