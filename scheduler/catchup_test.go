@@ -202,6 +202,7 @@ func (s *stage) begunTicks() []string {
 // Whatever the policies and however long runs, outages and pauses are: each tick has
 // run once or is counted, no two run at once that must not, and all comes to rest.
 func TestEveryTickRunsOrIsCounted(t *testing.T) {
+	steppedByHand(t)
 	t.Parallel()
 	server := redistest.NewMini(t)
 	rapid.Check(t, func(rt *rapid.T) {

@@ -59,6 +59,7 @@ func TestOutagesKeepTheOrder(t *testing.T) {
 // Runs that take longer than the interval: the order is kept, every tick has run or has
 // a record, and it comes back to the present by itself, after a second outage, too.
 func TestOutagesOfASlowSchedule(t *testing.T) {
+	steppedByHand(t)
 	t.Parallel()
 	for i, policy := range []ConcurrencyPolicy{Forbid, Replace, Queue} {
 		first := []string{"promoter", "scheduler"}[i%2]
@@ -96,6 +97,7 @@ func TestOutagesOfASlowSchedule(t *testing.T) {
 
 // Of what waits after several long outages the newest hundred run.
 func TestOutagesMakeUpForTheNewestHundred(t *testing.T) {
+	steppedByHand(t)
 	t.Parallel()
 	for i, policy := range []ConcurrencyPolicy{Forbid, Replace, Queue} {
 		for _, first := range []string{"promoter", "scheduler"} {
