@@ -182,8 +182,8 @@ func (s *service) firstError() error {
 
 // checkLayout refuses a namespace of a newer version, and a Redis that does not do
 // for an operator who is strict about it. While Redis is away, or a new namespace
-// cannot be claimed since it takes no writes, it lets the service start: the roles wait for Redis by themselves, and the check is made
-// as soon as it answers.
+// cannot be claimed since it takes no writes, it lets the service start: the roles
+// wait for Redis by themselves, and the check is made as soon as it answers.
 func (s *service) checkLayout(ctx context.Context) error {
 	set, err := scripts.New(s.opts.Redis, s.opts.Namespace)
 	if err != nil {

@@ -32,7 +32,7 @@ func (h *harness) failover() bool {
 	most := 30*time.Second + 100*time.Duration(h.stalled.Load()) // it tries again, if it takes long
 	promoted := h.within(most, func() bool { now := h.store.masterAddr(); return now != "" && now != was })
 	if !promoted && !killed { // it has given up, and the master is what it was
-		h.rec.Note(chaos.Event{Kind: chaos.Loss, From: at.Add(-time.Second).UnixNano(), To: time.Now().UnixNano(), What: "failover"})
+		h.lost(at.Add(-time.Second))
 		return true
 	}
 	if !promoted {
@@ -46,9 +46,14 @@ func (h *harness) failover() bool {
 		}
 	}
 	h.within(30*time.Second, func() bool { return h.linked(old) })
-	h.rec.Note(chaos.Event{Kind: chaos.Loss, From: at.Add(-time.Second).UnixNano(), To: time.Now().UnixNano(), What: "failover"})
+	h.lost(at.Add(-time.Second))
 	h.within(30*time.Second, h.known)
 	return true
+}
+
+// lost writes down that what was written from then until now may be gone.
+func (h *harness) lost(from time.Time) {
+	h.rec.Note(chaos.Event{Kind: chaos.Loss, From: from.UnixNano(), To: time.Now().UnixNano(), What: "failover"})
 }
 
 func (h *harness) linked(n *node) bool {
@@ -113,7 +118,7 @@ func (h *harness) watchFailovers(ctx context.Context) {
 				since = time.Now()
 			}
 			h.within(30*time.Second, func() bool { return h.linked(h.store.nodes[0]) || h.linked(h.store.nodes[1]) })
-			h.rec.Note(chaos.Event{Kind: chaos.Loss, From: since.Add(-2 * time.Second).UnixNano(), To: time.Now().UnixNano(), What: "failover"})
+			h.lost(since.Add(-2 * time.Second))
 			since = time.Time{}
 		}
 	}
