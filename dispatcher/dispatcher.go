@@ -302,6 +302,7 @@ func (d *Dispatcher) background(ctx, work context.Context) {
 	go d.listenForJobs(ctx, queues)
 	go d.listenForCalls(work, calls)
 	go d.keepLeases(work)
+	go d.watchLeases(work)
 	go d.reap(ctx)
 	go d.beat(work)
 }

@@ -18,40 +18,36 @@ func (d *Dispatcher) renewNow() {
 	}
 }
 
-// keepLeases renews all leases every third of one, also while draining, and cancels
-// the handlers of those that were lost: because Redis says so, or because their
-// local end has come without an answer from Redis.
+// keepLeases renews all leases every third of one, also while draining.
 func (d *Dispatcher) keepLeases(work context.Context) {
 	watch := trouble.New(d.cfg.Log, "renew leases")
 	every := d.cfg.Lease / 3
-	next := clock.Now().Add(every)
-	for work.Err() == nil {
-		wait := min(clock.Until(next), d.untilFirstEnd())
-		timer := clock.NewTimer(max(wait, 0))
-		asked := false
-		select {
-		case <-timer.C:
-		case <-d.renew:
-			asked = true
-		case <-work.Done():
-		}
-		timer.Stop()
+	for wait := every; ; {
+		clock.SleepOr(work, wait, d.renew)
 		if work.Err() != nil {
 			return
 		}
-		d.endLost()
-		if !asked && clock.Now().Before(next) {
-			continue
-		}
-		d.abandonStuck()
 		if err := d.renewAll(work); err != nil {
 			// Soon again: the first thing after an outage is to renew, before
 			// anybody counts the leases as lost.
-			next = clock.Now().Add(min(watch.Failed(err), every))
+			wait = min(watch.Failed(err), every)
 			continue
 		}
 		watch.OK()
-		next = clock.Now().Add(every)
+		wait = every
+	}
+}
+
+// watchLeases cancels the handlers whose lease has come to its local end without a
+// renewal, and settles the attempts whose handler ignores its timeout. It asks Redis
+// nothing and so never waits for an answer, as keepLeases may do for longer than it
+// takes others to start the job again.
+func (d *Dispatcher) watchLeases(work context.Context) {
+	// What is leased from now on has more of its lease left than this.
+	every := d.cfg.Lease / 3
+	for clock.Sleep(work, min(every, d.untilFirstEnd())) {
+		d.endLost()
+		d.abandonStuck()
 	}
 }
 

@@ -2,9 +2,12 @@ package dispatcher_test
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/bide-go/bide/dispatcher"
 	"github.com/bide-go/bide/job"
@@ -87,6 +90,68 @@ func TestCutOffWorker(t *testing.T) {
 			})
 		})
 	}
+}
+
+// silence keeps renewals of leases from Redis and from their answer until their
+// caller gives up.
+type silence struct {
+	lease time.Duration
+	away  atomic.Int32 // how many are being waited for
+}
+
+func (s *silence) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (s *silence) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (s *silence) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if args := cmd.Args(); len(args) < 5 || args[4] != s.lease.Milliseconds() {
+			return next(ctx, cmd)
+		}
+		s.away.Add(1)
+		defer s.away.Add(-1)
+		<-ctx.Done()
+		return ctx.Err()
+	}
+}
+
+// A renewal that gets no answer is given up only after a while, which is longer than
+// it can take others to start the job: its lease ends here all the same.
+func TestALeaseEndsWhileARenewalIsAway(t *testing.T) {
+	const jobs = 5
+	each(t, func(t *testing.T, r *rig) {
+		silent := &silence{lease: 2999 * time.Millisecond}
+		rdb := redis.NewClient(&redis.Options{Addr: r.Addr, ContextTimeoutEnabled: true})
+		t.Cleanup(func() { _ = rdb.Close() })
+		rdb.AddHook(silent)
+		began, ended := make(chan struct{}, 2*jobs), make(chan error, 2*jobs)
+		var during atomic.Int32
+		w := r.workOn(rdb, dispatcher.Config{Lease: silent.lease, MaxLost: 100}, handlers{"hold": func(ctx context.Context, _ *job.Job) error {
+			began <- struct{}{}
+			<-ctx.Done()
+			if silent.away.Load() > 0 {
+				during.Add(1)
+			}
+			ended <- context.Cause(ctx)
+			return context.Cause(ctx)
+		}})
+		for range jobs { // at different distances from the tries to renew
+			r.add("medium", "hold")
+			<-began
+			time.Sleep(silent.lease / 3 / jobs)
+		}
+		for range jobs {
+			if cause := <-ended; !errors.Is(cause, job.ErrLeaseLost) {
+				t.Errorf("cause = %v, want %v", cause, job.ErrLeaseLost)
+			}
+		}
+		if during.Load() == 0 {
+			t.Error("no lease has ended before a renewal was given up")
+		}
+		w.end()
+	})
 }
 
 // The same, and the job comes back to the process that lost it: the old attempt

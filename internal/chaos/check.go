@@ -7,7 +7,7 @@ import (
 )
 
 // Slack is how much later than it might a loaded machine may do something: let a
-// handler see that its context has ended, for one.
+// process that was stopped see what has become of its leases, for one.
 const Slack = 1500 * time.Millisecond
 
 // stallFactor is how many times as late as the harness somebody else may be woken.
@@ -91,6 +91,11 @@ func (p *process) running(from, to int64) int64 {
 	return total
 }
 
+// stoppedBetween reports whether the process was stopped for some of from … to.
+func (p *process) stoppedBetween(from, to int64) bool {
+	return slices.ContainsFunc(p.stops, func(s span) bool { return s.from < to && s.to > from })
+}
+
 // checker is a history put in order.
 type checker struct {
 	jobs   map[string]*jobs
@@ -99,7 +104,7 @@ type checker struct {
 	losses []Event
 	rest   []Event
 	gone   map[string]bool // ticks whose runs made room
-	slack  time.Duration   // Slack, and more on a machine that is busier
+	late   time.Duration   // as much later again a machine as busy as this one is
 	end    int64
 	broken []Violation
 }
@@ -129,7 +134,7 @@ func Check(events []Event) []Violation {
 func newChecker(events []Event) *checker {
 	events = slices.Clone(events)
 	Sort(events)
-	c := &checker{jobs: map[string]*jobs{}, procs: map[string]*process{}, gone: map[string]bool{}, slack: Slack}
+	c := &checker{jobs: map[string]*jobs{}, procs: map[string]*process{}, gone: map[string]bool{}}
 	byRun := map[string]*run{}
 	for _, e := range events {
 		c.end = max(c.end, e.At)
@@ -143,7 +148,7 @@ func newChecker(events []Event) *checker {
 		case Replaced:
 			c.gone[e.ID] = true
 		case Stalled:
-			c.slack = max(c.slack, Slack+stallFactor*time.Duration(e.N))
+			c.late = max(c.late, stallFactor*time.Duration(e.N))
 		}
 		c.rest = append(c.rest, e)
 	}

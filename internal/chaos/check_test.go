@@ -123,6 +123,8 @@ func TestRules(t *testing.T) {
 		{"stale owner is not heard", "", at(0, started("a", "1/1", 1, 0), 1, context("a", "1/1", "lost"), 3, started("a", "2/1", 1, 1), 5, ended("a", "1/1", ""), 6, settled("a", "1/1", "", 0))},
 
 		{"beside", RuleBeside, at(0, started("a", "1/1", 1, 0), 100, started("a", "2/1", 1, 1), 5000, ended("a", "1/1", "x"), ended("a", "2/1", ""))},
+		{"beside for a moment", RuleBeside, at(0, started("a", "1/1", 1, 0), 100, started("a", "2/1", 1, 1), 200, context("a", "1/1", "lost"), 5000, ended("a", "2/1", ""))},
+		{"beside for a moment on a busy machine", "", at(0, Event{Kind: Stalled, N: sec / 2}, started("a", "1/1", 1, 0), 100, started("a", "2/1", 1, 1), 200, context("a", "1/1", "lost"), 5000, ended("a", "2/1", ""))},
 		{"beside for ever", RuleBeside, at(0, started("a", "1/1", 1, 0), 100, started("a", "2/1", 1, 1), 5000, ended("a", "2/1", ""))},
 		{"beside, its context ended", "", at(0, started("a", "1/1", 1, 0), 90, context("a", "1/1", "lost"), 100, started("a", "2/1", 1, 1), 5000, ended("a", "1/1", "x"), ended("a", "2/1", ""))},
 		{"beside while frozen", "", at(0, proc(Born, "worker-1.1"), started("a", "1/1", 1, 0), 10, proc(Stopped, "worker-1.1"), 100, started("a", "2/1", 1, 1), 5000, proc(Continued, "worker-1.1"), 5100, context("a", "1/1", "lost"))},

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 )
 
 // overlaps: of a schedule that does not allow it no two runs are open at a time: a
@@ -27,20 +26,17 @@ func (c *checker) overlaps() {
 				if a.ID == b.ID || c.lossBetween(a.At, b.At) {
 					continue
 				}
-				until, allowed := c.until(a), time.Duration(0)
-				if c.lostLease(a) {
-					allowed = c.slack
-					if over := a.over(); over != 0 {
-						until = over
-					}
+				until, lost := c.until(a), c.lostLease(a)
+				if over := a.over(); lost && over != 0 {
+					until = over
 				}
-				beside := max(until-b.At, 0)
-				if p := c.procs[a.Proc]; p != nil {
-					beside = p.running(b.At, until)
+				beside, may := c.beside(a, b, until)
+				if !lost {
+					may = 0
 				}
-				if time.Duration(beside) > allowed {
+				if beside > may {
 					c.breaks(RuleOverlap, append(slices.Clone(c.jobs[a.ID].events), c.jobs[b.ID].events...),
-						"%s was started %v before the end of %s", b.ID, time.Duration(beside), a.ID)
+						"%s was started %v before the end of %s", b.ID, beside, a.ID)
 				}
 			}
 		}

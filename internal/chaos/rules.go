@@ -164,14 +164,24 @@ func (c *checker) alone(j *jobs) {
 		if until == 0 {
 			until = c.end
 		}
-		beside := until - b.At
-		if p := c.procs[a.Proc]; p != nil {
-			beside = p.running(b.At, until)
-		}
-		if time.Duration(beside) > c.slack {
-			c.breaks(RuleBeside, j.events, "an attempt at job %s went on for %v beside the next one, its context alive", j.id, time.Duration(beside))
+		if beside, may := c.beside(a, b, until); beside > may {
+			c.breaks(RuleBeside, j.events, "an attempt at job %s went on for %v beside the next one, its context alive", j.id, beside)
 		}
 	}
+}
+
+// beside is how long a's handler went on, until then, after b's had begun, although a's
+// lease was gone, and how long it may. It ends before anybody takes its job, unless its
+// process was stopped just then; nobody can see more than a busy machine lets him.
+func (c *checker) beside(a, b *run, until int64) (beside, may time.Duration) {
+	beside = max(time.Duration(until-b.At), 0)
+	if p := c.procs[a.Proc]; p != nil {
+		beside = time.Duration(p.running(b.At, until))
+		if p.stoppedBetween(a.At, until) {
+			may = Slack
+		}
+	}
+	return beside, may + c.late
 }
 
 // ticks: each runs, or is counted as missed or skipped, or has made room.
@@ -249,7 +259,7 @@ func (c *checker) processes() {
 			switch {
 			case p.termed == 0:
 				c.breaks(RuleExit, p.events, "%s ended by itself with status %d", p.name, p.exit.Code)
-			case p.exit.Code == -1 && p.born != 0 && time.Duration(p.termed-p.born) < c.slack:
+			case p.exit.Code == -1 && p.born != 0 && time.Duration(p.termed-p.born) < Slack+c.late:
 				// The signal came before the program could ask for it.
 			case p.exit.Code != 0:
 				c.breaks(RuleExit, p.events, "%s ended with status %d when it was told to stop", p.name, p.exit.Code)
