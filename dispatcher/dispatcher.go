@@ -273,8 +273,8 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	defer end()
 	d.work = work
 
-	d.background(ctx, work)
-	var turns sync.WaitGroup
+	var turns, reaper sync.WaitGroup
+	d.background(ctx, work, &reaper)
 	watch := trouble.New(d.cfg.Log, "reserve and settle")
 	for range 2 {
 		turns.Go(func() { d.takeTurns(work, watch) })
@@ -287,14 +287,16 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	d.lock(func() { d.stopped = true })
 	d.await(lastWords, func() bool { return d.inFlight == 0 })
 	d.giveBack(work)
+	waitFor(&reaper, lastWords)
 	end()
 	waitFor(&turns, lastWords)
 	return nil
 }
 
 // background starts the loops beside the turns. Those that only help end with ctx,
-// those that keep leases alive with work.
-func (d *Dispatcher) background(ctx, work context.Context) {
+// those that keep leases alive with work. The reaper hears first what became of its
+// last call, since nobody else tells what it has done.
+func (d *Dispatcher) background(ctx, work context.Context, reaper *sync.WaitGroup) {
 	queues := d.set.QueueWaiter(d.cfg.Queues)
 	calls := d.set.WorkerWaiter(d.id)
 	context.AfterFunc(ctx, queues.Close)
@@ -303,7 +305,7 @@ func (d *Dispatcher) background(ctx, work context.Context) {
 	go d.listenForCalls(work, calls)
 	go d.keepLeases(work)
 	go d.watchLeases(work)
-	go d.reap(ctx)
+	reaper.Go(func() { d.reap(ctx, work) })
 	go d.beat(work)
 }
 

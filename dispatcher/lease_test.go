@@ -15,7 +15,7 @@ import (
 
 func TestJobLongerThanItsLease(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		const lease = time.Second
+		const lease = 2 * time.Second
 		s := newStage(t)
 		for range 2 { // the other would take it
 			r.work(dispatcher.Config{Lease: lease}, handlers{"long": s.handler})

@@ -72,11 +72,14 @@ func TestScheduleThatPausesItselfIsTold(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				// An answer that does not come in time tells nothing.
+				lease := time.Minute
 				if tt.lost {
+					lease = 5 * time.Second
 					r.leaseFor("w-dead", time.Millisecond)
 				}
 				w := &warnings{}
-				d := r.work(dispatcher.Config{Lease: time.Second, MaxLost: 1, Log: zerolog.New(w)}, handlers{
+				d := r.work(dispatcher.Config{Lease: lease, MaxLost: 1, Log: zerolog.New(w)}, handlers{
 					"hold": func(context.Context, *job.Job) error { return tt.err },
 				})
 				r.becomes(run.ID, job.Dead)

@@ -35,18 +35,19 @@ func (r *reaper) look(now time.Time, lease time.Duration) (before time.Time, ok 
 	return before, local.Sub(r.since) >= lease/2
 }
 
-// reap runs until ctx ends. Looking every quarter of a lease, twice, has a killed
-// process' job run again within a lease and a half.
-func (d *Dispatcher) reap(ctx context.Context) {
+// reap runs until ctx ends, and then hears what its last call has done. Looking every
+// quarter of a lease, twice, has a killed process' job run again within a lease and a
+// half.
+func (d *Dispatcher) reap(ctx, work context.Context) {
 	watch := trouble.New(d.cfg.Log, "take back lost jobs")
 	every := d.cfg.Lease / 4
 	r := &reaper{}
 	for clock.Sleep(ctx, every) {
-		err := d.reapOnce(ctx, r)
+		err := d.reapOnce(work, r)
 		for err != nil && ctx.Err() == nil && clock.Sleep(ctx, watch.Failed(err)) {
 			// What is expired now need not have been before the trouble.
 			*r = reaper{}
-			err = d.reapOnce(ctx, r)
+			err = d.reapOnce(work, r)
 		}
 		if err == nil {
 			watch.OK()
@@ -56,8 +57,8 @@ func (d *Dispatcher) reap(ctx context.Context) {
 
 // reapOnce is one look: it notes the time, and takes back what was expired at the
 // look before.
-func (d *Dispatcher) reapOnce(ctx context.Context, r *reaper) error {
-	call, cancel := context.WithTimeout(ctx, d.callTimeout())
+func (d *Dispatcher) reapOnce(work context.Context, r *reaper) error {
+	call, cancel := context.WithTimeout(work, d.callTimeout())
 	defer cancel()
 	// A time of 0 takes nothing and tells Redis' time.
 	_, now, _, err := d.set.Reap(call, time.UnixMilli(0), reapJobs, d.cfg.MaxLost)

@@ -22,7 +22,7 @@ const afterGrace = 2 * time.Second
 func TestDrain(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		s := newStage(t)
-		const lease = time.Second
+		const lease = 2 * time.Second
 		first := r.work(dispatcher.Config{Concurrency: 2, Lease: lease}, handlers{"hold": s.handler})
 		good, bad := r.add("medium", "hold", scheduler.WithID("good")), r.add("medium", "hold", scheduler.WithID("bad"))
 		plays := map[string]*play{}
