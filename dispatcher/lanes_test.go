@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bide-go/bide/dispatcher"
+	"github.com/bide-go/bide/internal/timely"
 	"github.com/bide-go/bide/job"
 	"github.com/bide-go/bide/scheduler"
 	"github.com/bide-go/bide/scripts"
@@ -158,7 +159,7 @@ func TestPausedQueue(t *testing.T) {
 			r.becomes(paused, job.Completed)
 			equal(t, "completed", r.sum().Completed, int64(3*(i+1)))
 		}
-		within(t, "median time from the resumption to the start", median(delays), r.prompt())
+		timely.Check(t, "median time from the resumption to the start", median(delays), r.prompt())
 	})
 }
 
@@ -185,7 +186,7 @@ func TestForeignNames(t *testing.T) {
 			}
 			p := hs[name].next()
 			delays = append(delays, time.Since(from))
-			if time.Since(from) > 800*time.Millisecond {
+			if time.Since(from) > timely.Limit(800*time.Millisecond) {
 				slow++
 			}
 			p.end(nil)
@@ -193,7 +194,7 @@ func TestForeignNames(t *testing.T) {
 			equal(t, "attempts", j.Attempts, 0)
 			equal(t, "lost", j.Lost, 0)
 		}
-		within(t, "median time to the start", median(delays), r.prompt())
+		timely.Check(t, "median time to the start", median(delays), r.prompt())
 		if slow > 1 {
 			t.Errorf("%d of %d starts took nearly a second or more: %v", slow, len(delays), delays)
 		}
@@ -234,8 +235,8 @@ func TestForeignJobsInFront(t *testing.T) {
 		j := r.becomes(id, job.Completed)
 		equal(t, "attempts", j.Attempts, 0)
 	}
-	within(t, "median time to the start behind thousands", median(delays), 500*time.Millisecond)
-	within(t, "longest time to the start behind thousands", slices.Max(delays), 3*time.Second)
+	timely.Check(t, "median time to the start behind thousands", median(delays), 500*time.Millisecond)
+	timely.Check(t, "longest time to the start behind thousands", slices.Max(delays), 3*time.Second)
 	equal(t, "jobs of the busy process that ran", len(ran.list()), 0)
 
 	free.Store(true)
@@ -274,7 +275,7 @@ func TestNamesThatNobodyHandles(t *testing.T) {
 			id := r.add(queue, "mine")
 			p := s.next()
 			equal(t, "job", p.job.ID, id)
-			within(t, "start in "+queue, time.Since(from), limit)
+			timely.Check(t, "start in "+queue, time.Since(from), limit)
 			p.end(nil)
 			r.becomes(id, job.Completed)
 		}

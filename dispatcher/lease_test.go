@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/bide-go/bide/dispatcher"
+	"github.com/bide-go/bide/internal/timely"
 	"github.com/bide-go/bide/job"
 )
 
@@ -70,7 +71,7 @@ func TestCutOffWorker(t *testing.T) {
 					t.Error("a handler runs beside its successor and its context has not ended")
 				}
 				p.wantCause(t, job.ErrLeaseLost)
-				within(t, "start elsewhere", q.at.Sub(from), lease*3/2+2*time.Second)
+				timely.Check(t, "start elsewhere", q.at.Sub(from), lease*3/2+2*time.Second)
 				if q.job.Lost != 1 || q.job.Attempts != 0 {
 					t.Errorf("successor got %+v, want one lost lease and no attempt", q.job)
 				}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bide-go/bide/dispatcher"
+	"github.com/bide-go/bide/internal/timely"
 	"github.com/bide-go/bide/job"
 	"github.com/bide-go/bide/scheduler"
 )
@@ -195,7 +196,7 @@ func TestHandlerThatIgnoresItsTimeout(t *testing.T) {
 		equal(t, "attempts", j.Attempts, 1)
 		equal(t, "lost", j.Lost, 0)
 		equal(t, "kind", j.Errors[0].Kind, job.KindTimeout)
-		within(t, "giving up", time.Since(p.at), 10*time.Second)
+		timely.Check(t, "giving up", time.Since(p.at), 10*time.Second)
 		second.nobody(100 * time.Millisecond) // the slot is still taken
 		equal(t, "state of the next", r.get(next).State, job.Waiting)
 		p.end(nil)
@@ -230,7 +231,7 @@ func TestCancelOfARunningJob(t *testing.T) {
 			}
 			p.wantCause(t, job.ErrCancelled)
 			// A third of the lease, when the next renewal tells, is 5 s.
-			within(t, "cancelling", time.Since(from), 2*time.Second)
+			timely.Check(t, "cancelling", time.Since(from), 2*time.Second)
 			p.end(ends[i].err)
 			j = r.becomes(id, ends[i].state)
 			if ends[i].state == job.Cancelled && j.Reason != job.ReasonRequest {

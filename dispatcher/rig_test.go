@@ -376,15 +376,6 @@ func median(list []time.Duration) time.Duration {
 	return sorted[len(sorted)/2]
 }
 
-// within fails the test if something took longer than it may.
-func within(t testing.TB, what string, took, limit time.Duration) {
-	t.Helper()
-	t.Logf("%s: %v", what, took.Round(time.Millisecond))
-	if took > limit {
-		t.Errorf("%s took %v, want at most %v", what, took, limit)
-	}
-}
-
 func equal[T comparable](t testing.TB, what string, got, want T) {
 	t.Helper()
 	if got != want {

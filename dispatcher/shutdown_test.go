@@ -10,6 +10,7 @@ import (
 
 	"github.com/bide-go/bide/dispatcher"
 	"github.com/bide-go/bide/internal/redistest"
+	"github.com/bide-go/bide/internal/timely"
 	"github.com/bide-go/bide/job"
 	"github.com/bide-go/bide/scheduler"
 	"github.com/bide-go/bide/worker"
@@ -48,7 +49,7 @@ func TestDrain(t *testing.T) {
 		plays[good].end(nil)
 		plays[bad].end(job.RetryAfter(errBoom, time.Hour))
 		first.wait()
-		within(t, "end after the last handler", first.at.Sub(ended), afterGrace)
+		timely.Check(t, "end after the last handler", first.at.Sub(ended), afterGrace)
 		equal(t, "state", r.get(good).State, job.Completed)
 		j := r.get(bad)
 		if j.State != job.Delayed || j.Attempts != 1 || j.Lost != 0 {
@@ -65,7 +66,7 @@ func TestIdleShutdownIsPrompt(t *testing.T) {
 		d.wait(t, 1)
 		from := time.Now()
 		w.end()
-		within(t, "end", w.at.Sub(from), time.Second)
+		timely.Check(t, "end", w.at.Sub(from), time.Second)
 		st, err := r.set.Stats(r.ctx())
 		if err != nil || st.Workers != 0 {
 			t.Errorf("workers = %d, %v, want 0: it signs off", st.Workers, err)
@@ -99,7 +100,7 @@ func TestStubbornHandlerIsLeftBehind(t *testing.T) {
 				if how.grace > 0 && how.grace < time.Minute {
 					limit += how.grace
 				}
-				within(t, "end", w.at.Sub(from), limit)
+				timely.Check(t, "end", w.at.Sub(from), limit)
 				j := r.get(id)
 				if j.State != job.Waiting || j.Attempts != 0 || j.Lost != 0 || len(j.Errors) != 0 {
 					t.Errorf("job given back = %+v, want it waiting and nothing counted", j)
@@ -107,7 +108,7 @@ func TestStubbornHandlerIsLeftBehind(t *testing.T) {
 				other := newStage(t)
 				r.work(dispatcher.Config{}, handlers{"hold": other.handler})
 				q := other.next()
-				within(t, "start elsewhere", q.at.Sub(w.at), 2*time.Second)
+				timely.Check(t, "start elsewhere", q.at.Sub(w.at), 2*time.Second)
 				equal(t, "attempt", q.job.Attempt(), 1)
 				p.end(nil) // too late
 				q.end(nil)
@@ -192,7 +193,7 @@ func TestDrainWithoutRedis(t *testing.T) {
 				away.begin(r.Server)
 				from := time.Now()
 				w.end()
-				within(t, "end", w.at.Sub(from), grace+5*time.Second)
+				timely.Check(t, "end", w.at.Sub(from), grace+5*time.Second)
 				p.end(nil)
 				away.end(r.Server)
 				// The job is not lost: its lease ends.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bide-go/bide/dispatcher"
+	"github.com/bide-go/bide/internal/timely"
 	"github.com/bide-go/bide/job"
 )
 
@@ -57,7 +58,7 @@ func TestRedisRestart(t *testing.T) {
 	back := time.Now()
 	fresh := r.add("high", "any")
 	r.becomes(fresh, job.Completed)
-	within(t, "first job after the restart", time.Since(back), healed)
+	timely.Check(t, "first job after the restart", time.Since(back), healed)
 	r.becomes(later, job.Completed)
 	r.completed(n + 2)
 	for _, id := range ids {
@@ -118,12 +119,12 @@ func TestLongFreeze(t *testing.T) {
 	for _, p := range plays {
 		p.wantCause(t, job.ErrLeaseLost)
 	}
-	within(t, "all contexts ended after the freeze", time.Since(frozen), 3*lease)
+	timely.Check(t, "all contexts ended after the freeze", time.Since(frozen), 3*lease)
 	time.Sleep(lease) // what is left of the freeze
 	r.Thaw()
 	back := time.Now()
 	r.becomes(r.add("high", "any"), job.Completed)
-	within(t, "first job after the freeze", time.Since(back), healed)
+	timely.Check(t, "first job after the freeze", time.Since(back), healed)
 	for range ids {
 		q := s.next()
 		p := plays[q.job.ID]
@@ -176,7 +177,7 @@ func TestFlushedScriptsAndKilledClients(t *testing.T) {
 		return err == nil
 	})
 	r.eventually("the last job", func() bool { return starts.Load() == n+1 })
-	within(t, "job "+id+" after the trouble", time.Since(calm), healed)
+	timely.Check(t, "job "+id+" after the trouble", time.Since(calm), healed)
 	if !w.running() || !p.running() {
 		t.Error("a role ended because of Redis trouble")
 	}
@@ -243,7 +244,7 @@ func TestNoBusyLoopWhileRedisIsAway(t *testing.T) {
 	r.Restart()
 	back := time.Now()
 	r.becomes(r.add("high", "any"), job.Completed)
-	within(t, "first job after the outage", time.Since(back), healed)
+	timely.Check(t, "first job after the outage", time.Since(back), healed)
 	held[1].end(nil)
 	r.completed(3)
 }
@@ -261,7 +262,7 @@ func TestStartWithoutRedis(t *testing.T) {
 	r.Restart()
 	back := time.Now()
 	r.becomes(r.addLater("high", "any", 20*time.Millisecond), job.Completed)
-	within(t, "first job", time.Since(back), healed)
+	timely.Check(t, "first job", time.Since(back), healed)
 	if !w.running() || !p.running() {
 		t.Error("a role ended because Redis was away")
 	}
@@ -287,7 +288,7 @@ func TestStrandedConnections(t *testing.T) {
 		r.add("medium", "any")
 		p := s.next()
 		// The driver waits 3 s for an answer and 11 s for a wake-up call.
-		within(t, "start after the connections were stranded", p.at.Sub(from), 18*time.Second)
+		timely.Check(t, "start after the connections were stranded", p.at.Sub(from), 18*time.Second)
 		p.end(nil)
 		r.completed(4)
 	})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bide-go/bide/dispatcher"
+	"github.com/bide-go/bide/internal/timely"
 	"github.com/bide-go/bide/job"
 	"github.com/bide-go/bide/scheduler"
 )
@@ -64,7 +65,7 @@ func TestCutReplies(t *testing.T) {
 						return s.Completed == n && s.Delayed == n
 					})
 					// One that was leased to nobody would wait for its lease to end.
-					within(t, "all jobs", time.Since(from), 30*time.Second)
+					timely.Check(t, "all jobs", time.Since(from), 30*time.Second)
 					w.end()
 					line.mu.Lock()
 					t.Logf("%d of %d replies were cut", cut, matched)

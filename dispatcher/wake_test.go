@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bide-go/bide/dispatcher"
+	"github.com/bide-go/bide/internal/timely"
 	"github.com/bide-go/bide/job"
 )
 
@@ -25,7 +26,7 @@ func TestIdleDispatcherStartsAtOnce(t *testing.T) {
 			p.end(nil)
 			r.becomes(id, job.Completed)
 		}
-		within(t, "median time to the start", median(delays), r.prompt())
+		timely.Check(t, "median time to the start", median(delays), r.prompt())
 	})
 }
 
@@ -50,7 +51,7 @@ func TestLostWakeUp(t *testing.T) {
 		from := time.Now()
 		r.add("medium", "any")
 		p := s.next()
-		within(t, "start without a wake-up call", p.at.Sub(from), 3*time.Second)
+		timely.Check(t, "start without a wake-up call", p.at.Sub(from), 3*time.Second)
 		p.end(nil)
 		r.completed(1)
 	})
@@ -73,7 +74,7 @@ func TestWorkIsPassedOn(t *testing.T) {
 		for range 4 {
 			plays = append(plays, s.next())
 		}
-		within(t, "four starts", time.Since(from), 3*time.Second)
+		timely.Check(t, "four starts", time.Since(from), 3*time.Second)
 		for _, p := range plays {
 			p.end(nil)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/bide-go/bide/dispatcher"
 	"github.com/bide-go/bide/internal/redistest"
+	"github.com/bide-go/bide/internal/timely"
 	"github.com/bide-go/bide/job"
 	"github.com/bide-go/bide/promoter"
 	"github.com/bide-go/bide/scheduler"
@@ -47,7 +48,7 @@ func TestManyJobsOfOneInstant(t *testing.T) {
 		r.eventually("all promoted", func() bool { return r.sum().Waiting == int64(n) })
 		took := r.now().Sub(due)
 		t.Logf("%d jobs promoted within %v", n, took.Round(time.Millisecond))
-		if took > limit {
+		if took > timely.Limit(limit) {
 			t.Errorf("promoting %d jobs took %v, want at most %v", n, took, limit)
 		}
 		st, err := r.set.Stats(r.ctx())
@@ -166,7 +167,7 @@ func TestSoonWhileAnotherIsFar(t *testing.T) {
 		if r.Mini != nil { // its Lua is slow
 			limit = time.Second
 		}
-		if late[len(late)/2] > limit {
+		if late[len(late)/2] > timely.Limit(limit) {
 			t.Errorf("late by %v, want a few milliseconds", late)
 		}
 	})
@@ -341,7 +342,7 @@ func TestPromotersComeAndGo(t *testing.T) {
 				ended = true
 			case <-time.After(60 * time.Millisecond):
 			}
-			if took := end(); took > 2*time.Second {
+			if took := end(); took > timely.Limit(2*time.Second) {
 				t.Errorf("a promoter took %v to end", took)
 			}
 		}
@@ -361,7 +362,7 @@ func TestPromoterEndsWithRedisFrozen(t *testing.T) {
 	r.eventually("a pass", func() bool { return !p.LastPass().IsZero() })
 	r.Freeze()
 	time.Sleep(200 * time.Millisecond) // it is in a call now
-	if took := end(); took > 2*time.Second {
+	if took := end(); took > timely.Limit(2*time.Second) {
 		t.Errorf("Run took %v to end, want it at once", took)
 	}
 	r.Thaw()
@@ -393,7 +394,7 @@ func TestPromoterOutlivesTrouble(t *testing.T) {
 		if got.job.ID != id {
 			t.Fatalf("%s: started %s, want %s", name, got.job.ID, id)
 		}
-		if took := time.Since(back); took > 7*time.Second {
+		if took := time.Since(back); took > timely.Limit(7*time.Second) {
 			t.Errorf("%s: a due job took %v to start, want at most 5s", name, took)
 		}
 		r.eventually("completed", func() bool {

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/bide-go/bide/internal/redistest"
+	"github.com/bide-go/bide/internal/timely"
 	"github.com/bide-go/bide/job"
 	"github.com/bide-go/bide/scripts"
 )
@@ -276,6 +277,7 @@ func (l *logs) find(message string) []map[string]any {
 // eventually polls ok until it holds.
 func eventually(t testing.TB, limit time.Duration, what string, ok func() bool) {
 	t.Helper()
+	limit = timely.Limit(limit)
 	deadline := time.Now().Add(limit)
 	for !ok() {
 		if time.Now().After(deadline) {

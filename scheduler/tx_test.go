@@ -16,6 +16,7 @@ import (
 
 	"github.com/bide-go/bide/dispatcher"
 	"github.com/bide-go/bide/internal/redistest"
+	"github.com/bide-go/bide/internal/timely"
 	"github.com/bide-go/bide/job"
 	"github.com/bide-go/bide/promoter"
 	"github.com/bide-go/bide/scripts"
@@ -274,7 +275,7 @@ func TestATransactionWakesTheRoles(t *testing.T) {
 		case got := <-started:
 			took := got.at.Sub(before)
 			// Without a wake-up the dispatcher would look once a second.
-			if got.id != id || took < delay || took > delay+800*time.Millisecond {
+			if got.id != id || took < delay || took > delay+timely.Limit(800*time.Millisecond) {
 				t.Errorf("%s with a delay of %v: %s started after %v", id, delay, got.id, took)
 			}
 		case <-time.After(10 * time.Second):

@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/bide-go/bide/internal/redistest"
+	"github.com/bide-go/bide/internal/timely"
 	"github.com/bide-go/bide/job"
 	"github.com/bide-go/bide/scheduler"
 )
@@ -205,7 +206,7 @@ func TestGiveBack(t *testing.T) {
 	p.signal(syscall.SIGTERM)
 	p.prints("draining")
 	p.signal(syscall.SIGTERM)
-	if took := p.stops(); took > 4*time.Second {
+	if took := p.stops(); took > timely.Limit(4*time.Second) {
 		t.Errorf("it took %v to stop, want it at once", took)
 	}
 	if j, err := p.Get(context.Background(), "report"); err != nil || j.State != job.Waiting || j.Attempts != 0 || j.Lost != 0 {

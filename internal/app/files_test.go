@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bide-go/bide/internal/schedulefile"
+	"github.com/bide-go/bide/internal/timely"
 )
 
 // inEffect is how soon a change of a file must be in effect.
@@ -324,7 +325,7 @@ func TestNothingIsAppliedUntilRedisIsThere(t *testing.T) {
 	r.write(twoGood)
 	r.Mini.Close()
 	a := r.serve()
-	if status, h, took := a.ask("/-/ready"); status != 503 || h.Ready || len(h.Problems) == 0 || took > time.Second+slack {
+	if status, h, took := a.ask("/-/ready"); status != 503 || h.Ready || len(h.Problems) == 0 || took > timely.Limit(time.Second+slack) {
 		t.Errorf("ready without Redis: %d, %+v after %v", status, h, took)
 	}
 	if err := r.Mini.Restart(); err != nil {

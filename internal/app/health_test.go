@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bide-go/bide/internal/redistest"
+	"github.com/bide-go/bide/internal/timely"
 )
 
 func TestHealth(t *testing.T) {
@@ -25,10 +26,10 @@ func TestHealth(t *testing.T) {
 
 	unready := func(why, part string) {
 		t.Helper()
-		deadline := time.Now().Add(5 * time.Second)
+		deadline := time.Now().Add(timely.Limit(5 * time.Second))
 		for {
 			status, h, took := a.ask("/-/ready")
-			if took > time.Second+slack/2 {
+			if took > timely.Limit(time.Second+slack/2) {
 				t.Errorf("%s: the answer took %v", why, took)
 			}
 			if status == http.StatusServiceUnavailable && !h.Ready && h.Live && strings.Contains(strings.Join(h.Problems, "; "), part) {
@@ -38,7 +39,7 @@ func TestHealth(t *testing.T) {
 				t.Fatalf("%s: %d %+v, want 503 and a problem with %q", why, status, h, part)
 			}
 		}
-		if status, h, took := a.ask("/-/healthy"); status != http.StatusOK || !h.Live || took > time.Second {
+		if status, h, took := a.ask("/-/healthy"); status != http.StatusOK || !h.Live || took > timely.Limit(time.Second) {
 			t.Errorf("%s: healthy: %d %+v after %v", why, status, h, took)
 		}
 	}

@@ -22,6 +22,7 @@ import (
 
 	"github.com/bide-go/bide/dispatcher"
 	"github.com/bide-go/bide/internal/redistest"
+	"github.com/bide-go/bide/internal/timely"
 )
 
 func TestMain(m *testing.M) {
@@ -73,6 +74,7 @@ func (b *text) count(message string) int {
 // eventually polls ok until it holds.
 func eventually(t testing.TB, limit time.Duration, what string, ok func() bool) {
 	t.Helper()
+	limit = timely.Limit(limit)
 	deadline := time.Now().Add(limit)
 	for !ok() {
 		if time.Now().After(deadline) {
@@ -184,6 +186,7 @@ func (r *rig) serve() *app {
 func (a *app) wait(limit time.Duration) error {
 	a.t.Helper()
 	a.ended = true
+	limit = timely.Limit(limit)
 	select {
 	case err := <-a.done:
 		return err
@@ -233,6 +236,7 @@ func (a *app) ask(path string) (status int, h health, took time.Duration) {
 func (a *app) readyWithin(limit time.Duration) {
 	a.t.Helper()
 	var last health
+	limit = timely.Limit(limit)
 	deadline := time.Now().Add(limit)
 	for {
 		status, h, _ := a.ask("/-/ready")

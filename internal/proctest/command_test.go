@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bide-go/bide/internal/timely"
 	"github.com/bide-go/bide/job"
 )
 
@@ -65,7 +66,7 @@ func allGone(t *testing.T, pids []int, since time.Time) {
 			}
 		}
 	}
-	within(t, "end of the command", time.Since(since), slack)
+	timely.Check(t, "end of the command", time.Since(since), slack)
 }
 
 // A command and all that it has started die with a worker that is killed.

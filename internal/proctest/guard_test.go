@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bide-go/bide/internal/timely"
 	"github.com/bide-go/bide/job"
 	"github.com/bide-go/bide/scheduler"
 )
@@ -66,7 +67,7 @@ func TestOpenRunsKeepOthersOut(t *testing.T) {
 	killed := r.now()
 	r.eventually("another run has completed", func() bool { return len(r.runs("guarded", completed)) > 0 })
 	next := r.runs("guarded", completed)[0]
-	within(t, "the next run after the kill", next.Started.Sub(killed), lease*3/2+time.Second+slack)
+	timely.Check(t, "the next run after the kill", next.Started.Sub(killed), lease*3/2+time.Second+slack)
 	if lost := r.runs("guarded", "dead"); len(lost) != 1 || lost[0].ID != open.ID || lost[0].Reason != job.ReasonLost {
 		t.Errorf("dead: %+v, want %s alone, for the lease it lost", lost, open.ID)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bide-go/bide/internal/timely"
 	"github.com/bide-go/bide/job"
 	"github.com/bide-go/bide/scheduler"
 )
@@ -171,7 +172,7 @@ func TestThreeDaysWithoutAnybody(t *testing.T) {
 	promoter, worker := r.serve("promoter"), r.serve("worker")
 	sched := r.serve("scheduler", "--file", file)
 	r.eventually("missed ticks are made up for", func() bool { return len(r.runs("latest", completed)) > 0 })
-	within(t, "the first run after the start", r.now().Sub(up), 5*time.Second)
+	timely.Check(t, "the first run after the start", r.now().Sub(up), 5*time.Second)
 	r.rest(up, []*service{promoter}, []*service{worker, sched})
 	for name := range makesUp {
 		r.wantMadeUp(name, last, up)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bide-go/bide/internal/redistest"
+	"github.com/bide-go/bide/internal/timely"
 	"github.com/bide-go/bide/job"
 	"github.com/bide-go/bide/scheduler"
 	"github.com/bide-go/bide/scripts"
@@ -81,15 +82,6 @@ func (r *rig) sum() scripts.Sum {
 	return s
 }
 
-// within fails the test if something took longer than it may.
-func within(t testing.TB, what string, took, limit time.Duration) {
-	t.Helper()
-	t.Logf("%s: %v", what, took.Round(time.Millisecond))
-	if took > limit {
-		t.Errorf("%s took %v, want at most %v", what, took, limit)
-	}
-}
-
 // slack is what a busy machine may add to a promised time.
 const slack = 2 * time.Second
 
@@ -103,7 +95,7 @@ func TestKilledWorker(t *testing.T) {
 	first.kill()
 	killed := time.Now()
 	e := second.want("start", id)
-	within(t, "start elsewhere", e.at.Sub(killed), lease*3/2+slack)
+	timely.Check(t, "start elsewhere", e.at.Sub(killed), lease*3/2+slack)
 	if e.Lost != 1 || e.Attempt != 1 {
 		t.Errorf("the second process got %+v, want one lost lease and the first attempt", e)
 	}
@@ -235,7 +227,7 @@ func TestTermDrains(t *testing.T) {
 	second.want("start", late)
 	ended := first.want("end", id)
 	first.ends()
-	within(t, "exit after the last handler", first.at.Sub(ended.at), slack)
+	timely.Check(t, "exit after the last handler", first.at.Sub(ended.at), slack)
 	second.silent(lease / 2)
 	if j := r.get(id); j.State != job.Completed || j.Lost != 0 {
 		t.Errorf("job = %+v, want it completed and no lease lost", j)
@@ -268,12 +260,12 @@ func TestTermWithAStubbornHandler(t *testing.T) {
 			if test.signals == 1 {
 				limit += test.grace
 			}
-			within(t, "exit", first.at.Sub(signalled), limit)
+			timely.Check(t, "exit", first.at.Sub(signalled), limit)
 			e := second.want("start", id)
-			within(t, "start elsewhere after the exit", e.at.Sub(first.at), time.Second+slack)
+			timely.Check(t, "start elsewhere after the exit", e.at.Sub(first.at), time.Second+slack)
 			// Giving back is the last thing it does: the two run side by side for a
 			// moment at most.
-			within(t, "exit after the start elsewhere", first.at.Sub(e.at), time.Second)
+			timely.Check(t, "exit after the start elsewhere", first.at.Sub(e.at), time.Second)
 			if e.Attempt != 1 || e.Lost != 0 {
 				t.Errorf("the second process got %+v, want nothing counted", e)
 			}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bide-go/bide/internal/timely"
 	"github.com/bide-go/bide/job"
 	"github.com/bide-go/bide/worker/bundled"
 )
@@ -277,7 +278,7 @@ func TestExecInterrupted(t *testing.T) {
 			if !errors.Is(err, tt.cause) || !strings.HasSuffix(err.Error(), tt.want) {
 				t.Errorf("Run = %v, want the cause %v and %q at the end", err, tt.cause, tt.want)
 			}
-			if took < tt.least || took > tt.most+2*time.Second {
+			if took < tt.least || took > timely.Limit(tt.most+2*time.Second) {
 				t.Errorf("it ended after %v, want %v to %v", took, tt.least, tt.most)
 			}
 			gone(t, pids...)
@@ -301,7 +302,7 @@ func TestExecWithAProcessBeyondReach(t *testing.T) {
 	j := shell("setsid sh -c 'echo $$ >"+file+"; exec sleep 1000' & while ! test -s "+file+"; do sleep 0.01; done; echo hi; exit 1", nil)
 	start := time.Now()
 	err := execute(t, t.Context(), j)
-	if err == nil || !strings.HasSuffix(err.Error(), "\nhi") || time.Since(start) > 15*time.Second {
+	if err == nil || !strings.HasSuffix(err.Error(), "\nhi") || time.Since(start) > timely.Limit(15*time.Second) {
 		t.Errorf("Run = %v after %v, want the output soon", err, time.Since(start))
 	}
 	for _, pid := range members(t, file) {
