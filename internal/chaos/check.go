@@ -10,6 +10,10 @@ import (
 // process that was stopped see what has become of its leases, for one.
 const Slack = 1500 * time.Millisecond
 
+// Lease is how long leases are. Whoever writes down an answer of Redis does so at most
+// that much later than Redis has given it.
+const Lease = 2 * time.Second
+
 // stallFactor is how many times as late as the harness somebody else may be woken.
 const stallFactor = 5
 
@@ -39,6 +43,9 @@ type run struct {
 	ended, context *Event
 	settled        []Event
 }
+
+// leased is the earliest that Redis may have leased the job to this attempt.
+func (r *run) leased() int64 { return r.At - int64(Lease) }
 
 // over is when the handler was certainly not running with a live context any more,
 // by what it wrote; 0 if it wrote nothing.
@@ -241,8 +248,20 @@ func (c *checker) lossBetween(from, to int64) bool {
 
 // mayBeLost reports whether Redis itself may have lost something of what was
 // written about j.
-func (c *checker) mayBeLost(j *jobs) bool {
-	return slices.ContainsFunc(j.events, func(e Event) bool { return e.Kind != Final && c.lossBetween(e.At, e.At) })
+func (c *checker) mayBeLost(j *jobs) bool { return c.mayBeLostBut(j, "") }
+
+// mayBeLostBut is the same without the start of one run.
+func (c *checker) mayBeLostBut(j *jobs, run string) bool {
+	return slices.ContainsFunc(j.events, func(e Event) bool {
+		if e.Kind == Final || e.Kind == Started && e.Run == run {
+			return false
+		}
+		from := e.At
+		if e.Kind == Started || e.Kind == Settled {
+			from -= int64(Lease)
+		}
+		return c.lossBetween(from, e.At)
+	})
 }
 
 // LostByRedis counts the acknowledged jobs of which nothing is left and that were

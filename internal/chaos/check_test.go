@@ -115,6 +115,7 @@ func TestRules(t *testing.T) {
 		{"again after its end", RuleTwice, at(0, started("a", "1/1", 1, 0), 2, ended("a", "1/1", ""), 3, settled("a", "1/1", "completed", 0), 4, started("a", "2/1", 1, 1))},
 		{"again after Redis lost its end", "", at(0, started("a", "1/1", 1, 0), 2, ended("a", "1/1", ""), 3, settled("a", "1/1", "completed", 0), 4, loss(1, 4), 5, started("a", "2/1", 1, 0))},
 		{"again although its end was safe", RuleTwice, at(0, started("a", "1/1", 1, 0), 2, ended("a", "1/1", ""), 3, settled("a", "1/1", "completed", 0), 400, loss(300, 400), 500, started("a", "2/1", 1, 0))},
+		{"again after Redis lost its lease, of which the worker heard late", "", at(400, loss(300, 400), 410, started("a", "1/1", 1, 0), 411, ended("a", "1/1", ""), 3000, started("a", "2/1", 1, 0))},
 		{"second attempt of one that had not failed", RuleTwice, at(0, started("a", "1/1", 1, 0), 2, ended("a", "1/1", ""), 3, started("a", "2/1", 2, 0))},
 		{"given back", "", at(0, proc(Born, "worker-1.1"), started("a", "1/1", 1, 0), 1, proc(Termed, "worker-1.1"), 2, ended("a", "1/1", "shutdown"), 3, started("a", "2/1", 1, 0), 4, proc(Exited, "worker-1.1"))},
 		{"the record forgets a lost lease", RuleTwice, at(0, started("a", "1/1", 1, 0), 1, context("a", "1/1", "lost"), 3, started("a", "2/1", 1, 1), 4, ended("a", "2/1", ""), 5, ended("a", "1/1", "x"), 99, final("a", "completed", 0))},

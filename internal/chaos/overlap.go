@@ -23,7 +23,7 @@ func (c *checker) overlaps() {
 		slices.SortFunc(list, func(a, b *run) int { return cmp.Compare(a.At, b.At) })
 		for i, b := range list {
 			for _, a := range list[:i] {
-				if a.ID == b.ID || c.lossBetween(a.At, b.At) {
+				if a.ID == b.ID || c.lossBetween(a.leased(), b.At) {
 					continue
 				}
 				until, lost := c.until(a), c.lostLease(a)

@@ -96,7 +96,7 @@ func (c *checker) notEarly(j *jobs) {
 func (c *checker) once(j *jobs) {
 	for i := 1; i < len(j.runs); i++ {
 		a, b := j.runs[i-1], j.runs[i]
-		if c.lossBetween(a.At, b.At) && c.mayBeLost(j) {
+		if c.lossBetween(a.leased(), b.At) && c.mayBeLostBut(j, b.Run) {
 			continue
 		}
 		completed := slices.ContainsFunc(a.settled, func(s Event) bool { return s.State == "completed" || s.State == "dead" || s.State == "cancelled" })
@@ -157,7 +157,7 @@ func (c *checker) owners(j *jobs) {
 func (c *checker) alone(j *jobs) {
 	for i := 1; i < len(j.runs); i++ {
 		a, b := j.runs[i-1], j.runs[i]
-		if c.lossBetween(a.At, b.At) {
+		if c.lossBetween(a.leased(), b.At) {
 			continue
 		}
 		until := a.over()

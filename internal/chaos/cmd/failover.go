@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 func (h *harness) failover() bool {
 	old := h.store.master()
 	was := old.net.Addr()
-	at := time.Now()
+	from := h.mayLack(time.Now().Add(-time.Second))
 	killed := h.roll(2) == 0
 	h.noted(map[bool]string{true: "failover after a kill", false: "failover by order"}[killed], "")
 	if killed {
@@ -32,7 +33,7 @@ func (h *harness) failover() bool {
 	most := 30*time.Second + 100*time.Duration(h.stalled.Load()) // it tries again, if it takes long
 	promoted := h.within(most, func() bool { now := h.store.masterAddr(); return now != "" && now != was })
 	if !promoted && !killed { // it has given up, and the master is what it was
-		h.lost(at.Add(-time.Second))
+		h.lost(from)
 		return true
 	}
 	if !promoted {
@@ -46,9 +47,51 @@ func (h *harness) failover() bool {
 		}
 	}
 	h.within(30*time.Second, func() bool { return h.linked(old) })
-	h.lost(at.Add(-time.Second))
+	h.lost(from)
 	h.within(30*time.Second, h.known)
 	return true
+}
+
+// watchReplica keeps in mind when the replica last had all that the master had
+// acknowledged: one that was killed, or that a busy machine lets wait, is behind.
+func (h *harness) watchReplica(ctx context.Context) {
+	if h.store.sentinel == nil {
+		return
+	}
+	for ctx.Err() == nil {
+		at := time.Now()
+		a, b := h.replication(h.store.nodes[0]), h.replication(h.store.nodes[1])
+		if a["role"] != "master" {
+			a, b = b, a
+		}
+		had, _ := strconv.ParseInt(b["slave_repl_offset"], 10, 64)
+		all, err := strconv.ParseInt(a["master_repl_offset"], 10, 64)
+		if err == nil && b["role"] == "slave" && a["master_replid"] == b["master_replid"] && had >= all {
+			h.synced.Store(at.UnixNano())
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// mayLack is from when on a replica may lack what was acknowledged, which is since at,
+// or since it last had everything.
+func (h *harness) mayLack(at time.Time) time.Time {
+	if synced := time.Unix(0, h.synced.Load()); synced.Before(at) {
+		return synced
+	}
+	return at
+}
+
+// replication is what a node says about its replication, nothing if it is away.
+func (h *harness) replication(n *node) map[string]string {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	fields := map[string]string{}
+	for line := range strings.Lines(n.rdb.Info(ctx, "replication").Val()) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		fields[key] = value
+	}
+	return fields
 }
 
 // lost writes down that what was written from then until now may be gone.
@@ -57,10 +100,8 @@ func (h *harness) lost(from time.Time) {
 }
 
 func (h *harness) linked(n *node) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	text := n.rdb.Info(ctx, "replication").Val()
-	return strings.Contains(text, "role:slave") && strings.Contains(text, "master_link_status:up")
+	said := h.replication(n)
+	return said["role"] == "slave" && said["master_link_status"] == "up"
 }
 
 // known reports whether the sentinel could promote a replica again.
@@ -105,20 +146,21 @@ func (h *harness) watchFailovers(ctx context.Context) {
 	defer ask.Close()
 	sub := ask.Subscribe(ctx, down, switched)
 	defer sub.Close()
-	var since time.Time
+	var since time.Time // from when on the replica may lack something
+	begin := func() { since = h.mayLack(time.Now().Add(-2 * time.Second)) }
 	for ctx.Err() == nil {
 		m, err := sub.ReceiveMessage(ctx)
 		switch {
 		case err != nil:
 			time.Sleep(100 * time.Millisecond)
 		case m.Channel == down && strings.HasPrefix(m.Payload, "master "):
-			since = time.Now()
+			begin()
 		case m.Channel == switched:
 			if since.IsZero() { // by order
-				since = time.Now()
+				begin()
 			}
 			h.within(30*time.Second, func() bool { return h.linked(h.store.nodes[0]) || h.linked(h.store.nodes[1]) })
-			h.lost(since.Add(-2 * time.Second))
+			h.lost(since)
 			since = time.Time{}
 		}
 	}

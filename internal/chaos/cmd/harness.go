@@ -23,7 +23,7 @@ import (
 // The workers' settings: a lease as short as a busy machine allows, so that many are
 // lost in a minute.
 const (
-	lease = 2 * time.Second
+	lease = chaos.Lease
 	grace = 3 * time.Second
 )
 
@@ -55,6 +55,7 @@ type harness struct {
 	jobs   atomic.Int64
 
 	stalled atomic.Int64 // ns by which this process was woken late, at worst
+	synced  atomic.Int64 // Unix ns when the replica last had everything
 
 	records sync.Map // ids of runs in the schedules' histories that have been looked at
 
@@ -111,6 +112,7 @@ func (h *harness) run() (code int, err error) {
 	watching, stop := context.WithCancel(context.Background())
 	defer stop()
 	go h.watchMachine(watching)
+	go h.watchReplica(watching)
 	go h.watchFailovers(watching)
 	h.trouble()
 	h.rest()
